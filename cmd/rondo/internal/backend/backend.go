@@ -16,11 +16,14 @@
 package backend
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -130,4 +133,29 @@ func (t Target) Must(ctx context.Context, o core.Options) (*Database, error) {
 		return nil, t.Missing()
 	}
 	return s, err
+}
+
+// With calls fn with the target in use, and closes it.
+func (t Target) With(ctx context.Context, o core.Options, fn func(*Database) error) (err error) {
+	db, err := t.Must(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, db.Close()) }()
+	return fn(db)
+}
+
+// Read is With for what changes nothing.
+func (t Target) Read(ctx context.Context, fn func(*Database) error) error {
+	return t.With(ctx, core.Options{ReadOnly: true}, fn)
+}
+
+// Ask calls fn with the server that runs on the database, or that is named.
+func (t Target) Ask(ctx context.Context, fn func(*rpc.Client) error) error {
+	return t.Read(ctx, func(db *Database) error {
+		if db.Client == nil {
+			return errors.New("no server runs on this database: rondo serve starts one, --daemon http://HOST:PORT names another")
+		}
+		return fn(db.Client)
+	})
 }

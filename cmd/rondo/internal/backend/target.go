@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -165,19 +163,4 @@ func (t Target) OnlyHere(what string) error {
 		return fmt.Errorf("%s works on the files of a database, not through --daemon (or RONDO_DAEMON): run it on the server's machine, with --db FOLDER", what)
 	}
 	return t.Err
-}
-
-// Server connects to the running server of t, for commands that need one.
-func (t Target) Server(ctx context.Context) (*rpc.Client, error) {
-	if t.Err != nil {
-		return nil, t.Err
-	}
-	if t.Daemon != "" {
-		return t.dial(ctx)
-	}
-	client, err := rpc.DialLocal(ctx, t.DB)
-	if err != nil {
-		return nil, fmt.Errorf("no server runs on the database in %s (--db, or RONDO_DB, says where it is): %w", t.DB, err)
-	}
-	return client, nil
 }

@@ -34,7 +34,7 @@ func (c *Factory) CompleteSeries(cmd *cobra.Command, _ []string, word string) ([
 		return nil, cobra.ShellCompDirectiveError
 	}
 	defer func() { _ = o.Close() }() // nothing was written
-	p, err := NewPicker(c, o, nil)
+	p, err := NewPicker(c, o)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -18,18 +18,17 @@ import (
 
 // A Picker finds the series that arguments of a command mean.
 type Picker struct {
-	API    rondov1.RondoCalls
-	Env    rrdtool.Env // for names of files
-	labels []string    // name=value, name!=value, name=~pattern or name!~pattern; all must match
+	API rondov1.RondoCalls
+	Env rrdtool.Env // for names of files
 }
 
 // NewPicker returns a picker of the series of o. Names are read as rrdtool's verbs read them.
-func NewPicker(c *Factory, o *backend.Database, labels []string) (*Picker, error) {
+func NewPicker(c *Factory, db *backend.Database) (*Picker, error) {
 	here, err := c.Place()
 	if err != nil {
 		return nil, err
 	}
-	p := &Picker{API: o.API(), labels: labels}
+	p := &Picker{API: db.API()}
 	here.Set(&p.Env)
 	return p, nil
 }
@@ -190,18 +189,13 @@ func Distance(a, b string, limit int) int {
 	return row[len(b)]
 }
 
+// Page returns a page of series.
 func (p *Picker) Page(ctx context.Context, req *rondov1.ListRequest) ([]*rondov1.Series, error) {
-	series, _, err := p.PageAndNext(ctx, req)
-	return series, err
-}
-
-// PageAndNext returns a page of series, and the name of the next page; empty: it was the last.
-func (p *Picker) PageAndNext(ctx context.Context, req *rondov1.ListRequest) ([]*rondov1.Series, string, error) {
 	answer, err := p.API.List(ctx, connect.NewRequest(req))
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	return answer.Msg.GetSeries(), answer.Msg.GetNextPage(), nil
+	return answer.Msg.GetSeries(), nil
 }
 
 // Info returns the series of a path.
@@ -225,22 +219,23 @@ func FolderOf(path string) string {
 func (p *Picker) Below(ctx context.Context, path string) ([]string, error) {
 	var paths []string
 	if path != "" {
-		answer, err := p.API.Info(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+		info, err := p.Info(ctx, path)
 		if err != nil && connect.CodeOf(err) != connect.CodeNotFound {
 			return nil, err
 		}
 		if err == nil {
-			paths = append(paths, answer.Msg.GetSeries().GetPath())
+			paths = append(paths, info.GetSeries().GetPath())
 		}
 	}
 	more, err := p.All(ctx, &rondov1.ListRequest{Prefix: FolderOf(path), Brief: true})
 	return append(paths, more...), err
 }
 
-// Labelled returns the paths of the series that have all of the labels.
-func (p *Picker) Labelled(ctx context.Context) ([]string, error) {
+// Labelled returns the paths of the series that have all of some labels: name=value, name!=value,
+// name=~pattern or name!~pattern.
+func (p *Picker) Labelled(ctx context.Context, labels []string) ([]string, error) {
 	req := &rondov1.ListRequest{Brief: true}
-	for _, text := range p.labels {
+	for _, text := range labels {
 		m, err := ParseMatcher(text)
 		if err != nil {
 			return nil, err

@@ -32,12 +32,9 @@ type progress struct {
 	shown bool // the line of the cursor shows a bar
 }
 
-func NewProgress(w io.Writer, total int) *progress {
-	return NewProgressOf(w, total, "files")
-}
-
-// NewProgressOf is newProgress for other things than files.
-func NewProgressOf(w io.Writer, total int, noun string) *progress {
+// NewProgress begins to show progress on w. noun says what is done, such as files; total 0: it is
+// not known how many of them.
+func NewProgress(w io.Writer, total int, noun string) *progress {
 	p := &progress{w: Bare(w), total: total, noun: noun, bar: IsTerminal(w), began: time.Now(), stop: make(chan struct{})}
 	every := lineEvery
 	if p.bar {

@@ -106,25 +106,30 @@ func (l *LogLevel) Set(text string) error {
 }
 
 // An outputFormat is the flag --output.
-type outputFormat string
+type outputFormat struct {
+	text    *string
+	formats []string
+}
 
-func (o *outputFormat) String() string { return string(*o) }
+func (o outputFormat) String() string { return *o.text }
+func (o outputFormat) Type() string   { return "format" }
 
-func (o *outputFormat) Type() string { return "format" }
-
-func (o *outputFormat) Set(text string) error {
-	if !slices.Contains(table.Formats, text) {
-		return fmt.Errorf("want %s", strings.Join(table.Formats, ", "))
+func (o outputFormat) Set(text string) error {
+	if !slices.Contains(o.formats, text) {
+		return fmt.Errorf("want %s", strings.Join(o.formats, ", "))
 	}
-	*o = outputFormat(text)
+	*o.text = text
 	return nil
 }
 
-// AddOutput adds the flag that chooses a format.
-func AddOutput(cmd *cobra.Command, format *string) {
-	*format = table.Formats[0]
-	cmd.Flags().VarP((*outputFormat)(format), "output", "o", "output `format`: "+strings.Join(table.Formats, ", "))
-	CompleteFlag(cmd, "output", table.Formats)
+// AddOutput adds the flag that chooses one of the formats of a table.
+func AddOutput(cmd *cobra.Command, format *string) { AddFormats(cmd, format, table.Formats) }
+
+// AddFormats adds the flag that chooses one of some formats. The first is the default.
+func AddFormats(cmd *cobra.Command, format *string, formats []string) {
+	*format = formats[0]
+	cmd.Flags().VarP(outputFormat{format, formats}, "output", "o", "output `format`: "+strings.Join(formats, ", "))
+	CompleteFlag(cmd, "output", formats)
 }
 
 // HintMonths explains times whose months were probably meant as minutes.

@@ -22,7 +22,7 @@ The replicas take digests of these at the same record of the log, while they are
 
   rondo cluster check
   rondo cluster check 3 7
-  rondo cluster check --json
+  rondo cluster check -o json
 
 The exit code is 1 if replicas differ, or if one could not be compared: its node is silent, or it did not come that far within --timeout. A replica
 that differs is quarantined by its node, and made anew. rondo check is for the database of one machine.`
@@ -57,7 +57,6 @@ func newClusterCheck(c *cli.Factory) *cobra.Command {
 	}
 	cmd.Flags().Var(&x.timeout, "timeout", "how long the replicas of one partition may take")
 	cli.AddOutput(cmd, &x.format)
-	addJSON(cmd)
 	return cmd
 }
 

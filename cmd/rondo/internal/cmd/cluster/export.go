@@ -55,7 +55,7 @@ func (e *clusterExport) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	show := cli.NewProgressOf(e.Stderr, int(from.Engine().Stats().Series), "series")
+	show := cli.NewProgress(e.Stderr, int(from.Engine().Stats().Series), "series")
 	got, err := clustered.Gather(ctx, from, e.to, clustered.GatherOptions{
 		Memory: int64(e.memory), Step: show.Step,
 		Files: func(ctx context.Context, dir string) error {

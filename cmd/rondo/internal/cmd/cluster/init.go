@@ -75,7 +75,7 @@ func (i *clusterFilling) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
 	source.Files = func(ctx context.Context) error { return i.offerDashboards(ctx, shared.Bucket{Store: to.Store()}) }
-	show := cli.NewProgressOf(i.Stderr, int(from.Stats().Series), "series")
+	show := cli.NewProgress(i.Stderr, int(from.Stats().Series), "series")
 	got, o, err := clustered.Fill(ctx, to.Store(), to.Engine(), source, show.Step)
 	show.End()
 	if errors.Is(err, clustered.ErrFilled) {

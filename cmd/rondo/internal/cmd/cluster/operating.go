@@ -165,23 +165,6 @@ func (o *operating) poll(ctx context.Context, api rondov1.ClusterCalls, done fun
 	}
 }
 
-// addJSON adds the flag --json, which stands for -o json.
-func addJSON(cmd *cobra.Command) {
-	cmd.Flags().Bool("json", false, "print JSON: -o json")
-	then := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if on, _ := cmd.Flags().GetBool("json"); on {
-			if f := cmd.Flag("output"); f.Changed && f.Value.String() != "json" {
-				return &cli.UsageError{Err: fmt.Errorf("--json and -o %s contradict each other", f.Value), Help: cmd.CommandPath() + " --help"}
-			}
-			if err := cmd.Flags().Set("output", "json"); err != nil {
-				return err
-			}
-		}
-		return then(cmd, args)
-	}
-}
-
 func partitionNumber(text string) (int32, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil || n > math.MaxInt32 {

@@ -30,7 +30,7 @@ is for --cluster: a node knows the ports.`
 
 func newClusterStatus(c *cli.Factory) *cobra.Command {
 	o := &operating{Factory: c}
-	var asJSON bool
+	var format string
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say whether a cluster is whole",
@@ -45,7 +45,7 @@ func newClusterStatus(c *cli.Factory) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if format != table.Formats[0] {
 					err = o.statusJSON(st)
 				} else {
 					err = o.statusText(st)
@@ -57,7 +57,7 @@ func newClusterStatus(c *cli.Factory) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cli.AddFormats(cmd, &format, table.Formats[:2])
 	o.addDirect(cmd.Flags())
 	o.AddMonitor(cmd.Flags())
 	return cmd
@@ -142,7 +142,7 @@ const clusterNodesHelp = `List the nodes of a cluster: what becomes of each, how
 and by how many records these are behind together.
 
   rondo cluster nodes
-  rondo cluster nodes --json
+  rondo cluster nodes -o json
 
 STATE is live, stopping, leaving (its replicas are to move to others), left (they have), silent, or gone: silent for so long that its replicas
 are made anew elsewhere. Figures are up to a second old.`
@@ -166,7 +166,6 @@ func newClusterNodes(c *cli.Factory) *cobra.Command {
 		},
 	}
 	cli.AddOutput(cmd, &format)
-	addJSON(cmd)
 	o.addDirect(cmd.Flags())
 	return cmd
 }
@@ -212,7 +211,7 @@ func dash(text string) string {
 const clusterPartitionsHelp = `List the partitions of a cluster, all or those that are named: a line for each replica.
 
   rondo cluster partitions
-  rondo cluster partitions 3 7 --json
+  rondo cluster partitions 3 7 -o json
   rondo cluster partitions --wrong      those with which something is wrong
 
 STATE is leads, current, behind, copying (it is being made of a copy), missing, silent (its node is), quarantined (it differs from the others
@@ -255,7 +254,6 @@ func newClusterPartitions(c *cli.Factory) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&wrong, "wrong", false, "only partitions with which something is wrong")
 	cli.AddOutput(cmd, &format)
-	addJSON(cmd)
 	o.addDirect(cmd.Flags())
 	return cmd
 }

@@ -2,10 +2,12 @@ package data
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
@@ -24,35 +26,35 @@ The damaged one is kept beside it as rondo.bolt.damaged-1 and wal.damaged-1 (-2 
 were copied, and what is lost. The disk needs room for both. No server may run. A repair that is killed is done again, or ended, by
 the next one.`,
 		Args: cli.Takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if mend {
 				return repair(cmd, c, format)
 			}
-			o, err := c.Target().Must(cmd.Context(), core.Options{ReadOnly: true})
-			if err != nil {
-				return err
-			}
-			defer func() { err = cmp.Or(err, o.Close()) }()
-			problems, err := o.Check(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if len(problems) == 0 {
-				if format == table.Formats[0] {
-					_, err = fmt.Fprintln(c.Stdout, "no problem found")
-				}
-				return err
-			}
-			w := table.New(c.Stdout, format, "where", "what")
-			for _, p := range problems {
-				w.Row(p.Where, p.What)
-			}
-			return cmp.Or(w.Close(), cli.ExitCode(1))
+			return c.Target().Read(cmd.Context(), func(db *backend.Database) error { return check(cmd.Context(), c, db, format) })
 		},
 	}
 	cli.AddOutput(cmd, &format)
 	cmd.Flags().BoolVar(&mend, "repair", false, "put what can be read into a new database, in place of a damaged one")
 	return cmd
+}
+
+// check prints what is broken.
+func check(ctx context.Context, c *cli.Factory, db *backend.Database, format string) error {
+	problems, err := db.Check(ctx)
+	if err != nil {
+		return err
+	}
+	if len(problems) == 0 {
+		if format == table.Formats[0] {
+			_, err = fmt.Fprintln(c.Stdout, "no problem found")
+		}
+		return err
+	}
+	w := table.New(c.Stdout, format, "where", "what")
+	for _, p := range problems {
+		w.Row(p.Where, p.What)
+	}
+	return cmp.Or(w.Close(), cli.ExitCode(1))
 }
 
 // repair makes a damaged database usable and prints a line for each change.

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -65,7 +66,9 @@ func NewDrop(c *cli.Factory) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return d.Target().With(cmd.Context(), core.Options{ReadOnly: d.dry}, func(db *backend.Database) error { return d.run(cmd.Context(), db, args) })
+		},
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&d.recursive, "recursive", "r", false, "delete all series below the named folders")
@@ -75,13 +78,8 @@ func NewDrop(c *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-func (d *dropping) run(ctx context.Context, args []string) (err error) {
-	o, err := d.Target().Must(ctx, core.Options{ReadOnly: d.dry})
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, o.Close()) }()
-	p, err := cli.NewPicker(d.Factory, o, d.labels)
+func (d *dropping) run(ctx context.Context, db *backend.Database, args []string) error {
+	p, err := cli.NewPicker(d.Factory, db)
 	if err != nil {
 		return err
 	}
@@ -136,7 +134,7 @@ func leftFiles(p *cli.Process, base string, paths []string) {
 // nothing is deleted.
 func (d *dropping) paths(ctx context.Context, p *cli.Picker, args []string) ([]string, error) {
 	if len(d.labels) > 0 {
-		paths, err := p.Labelled(ctx)
+		paths, err := p.Labelled(ctx, d.labels)
 		if err == nil && len(paths) == 0 {
 			err = errors.New("no series has these labels")
 		}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
@@ -50,7 +49,8 @@ dated as the last update of its series.`,
 			if e.to == "" {
 				return cli.Misused("export", errors.New("--to FOLDER is needed: it says where the files go"))
 			}
-			return e.run(cmd.Context(), strings.Join(args, ""))
+			cli.CollectGarbage(cli.SteadilyCollects)
+			return e.Target().Read(cmd.Context(), func(db *backend.Database) error { return e.run(cmd.Context(), db, strings.Join(args, "")) })
 		},
 	}
 	f := cmd.Flags()
@@ -61,16 +61,10 @@ dated as the last update of its series.`,
 	return cmd
 }
 
-func (e *exporting) run(ctx context.Context, prefix string) (err error) {
-	cli.CollectGarbage(cli.SteadilyCollects)
-	s, err := e.Target().Must(ctx, core.Options{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, s.Close()) }()
+func (e *exporting) run(ctx context.Context, db *backend.Database, prefix string) (err error) {
 	e.root = sync.OnceValues(e.open)
 	var written, failed atomic.Int64
-	show := cli.NewProgress(e.Stderr, 0)
+	show := cli.NewProgress(e.Stderr, 0, "files")
 	write := func(path string, data []byte, err error) error {
 		name := e.name(path)
 		if err == nil {
@@ -85,10 +79,10 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 		show.Step(1)
 		return nil
 	}
-	if s.Client != nil {
-		err = exportThrough(ctx, s.Client, prefix, e.xml, e.jobs, write)
+	if db.Client != nil {
+		err = exportThrough(ctx, db.Client, prefix, e.xml, e.jobs, write)
 	} else {
-		err = transfer.Export(ctx, s.Store, prefix, transfer.ExportOptions{XML: e.xml, Jobs: e.jobs}, write)
+		err = transfer.Export(ctx, db.Store, prefix, transfer.ExportOptions{XML: e.xml, Jobs: e.jobs}, write)
 	}
 	show.End()
 	if ctx.Err() != nil {

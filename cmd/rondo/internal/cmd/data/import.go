@@ -86,7 +86,7 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 	defer func() { err = cmp.Or(err, s.Close()) }()
 	var count tally
 	total := len(items) + len(files.failed)
-	show := cli.NewProgress(i.Stderr, total)
+	show := cli.NewProgress(i.Stderr, total, "files")
 	done := func(r transfer.Result) {
 		count.add(r)
 		if r.Err != nil {

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -38,20 +39,17 @@ func NewRename(c *cli.Factory) *cobra.Command {
 		Long:              renameHelp,
 		ValidArgsFunction: c.CompleteSeries, // NEW is often like OLD
 		Args:              cli.Takes(2, 2),
-		RunE:              func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], args[1]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return r.Target().With(cmd.Context(), core.Options{ReadOnly: r.dry}, func(db *backend.Database) error { return r.run(cmd.Context(), db, args[0], args[1]) })
+		},
 	}
 	cmd.Flags().BoolVarP(&r.recursive, "recursive", "r", false, "rename all series below the folder OLD")
 	cmd.Flags().BoolVarP(&r.dry, "dry-run", "n", false, "print what would be renamed, and rename nothing")
 	return cmd
 }
 
-func (r *renaming) run(ctx context.Context, from, to string) (err error) {
-	o, err := r.Target().Must(ctx, core.Options{ReadOnly: r.dry})
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, o.Close()) }()
-	p, err := cli.NewPicker(r.Factory, o, nil)
+func (r *renaming) run(ctx context.Context, db *backend.Database, from, to string) error {
+	p, err := cli.NewPicker(r.Factory, db)
 	if err != nil {
 		return err
 	}

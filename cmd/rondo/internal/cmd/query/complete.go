@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
-	"github.com/rondo-db/rondo/engine/core"
 )
 
 // What stands before the end of an expression that is being typed.
@@ -107,7 +107,11 @@ func (q *querying) complete(cmd *cobra.Command, args []string, expr string) ([]c
 	}
 	ctx, cancel := context.WithTimeout(ctx, cli.CompleteTime)
 	defer cancel()
-	names, err := q.offered(ctx, &u)
+	var names []string
+	err := q.Target().Read(ctx, func(db *backend.Database) (err error) {
+		names, err = q.offered(ctx, db, &u)
+		return err
+	})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -131,12 +135,7 @@ func (q *querying) complete(cmd *cobra.Command, args []string, expr string) ([]c
 }
 
 // offered asks the database what may stand at the end of an expression.
-func (q *querying) offered(ctx context.Context, u *unfinished) (names []string, err error) {
-	o, err := q.Target().Must(ctx, core.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = o.Close() }() // nothing was written
+func (q *querying) offered(ctx context.Context, db *backend.Database, u *unfinished) (names []string, err error) {
 	rules, err := q.metrics()
 	if err != nil {
 		return nil, err
@@ -153,7 +152,7 @@ func (q *querying) offered(ctx context.Context, u *unfinished) (names []string, 
 	if len(matchers) > 0 {
 		form.Set("match[]", "{"+strings.Join(matchers, ",")+"}")
 	}
-	data, err := o.PromList(ctx, label, form, rules)
+	data, err := db.PromList(ctx, label, form, rules)
 	if err != nil {
 		return nil, err
 	}

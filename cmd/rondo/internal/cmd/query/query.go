@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -68,7 +68,11 @@ func NewCommand(c *cli.Factory) *cobra.Command {
 			if err := q.check(cmd); err != nil {
 				return cli.Misused("query", err)
 			}
-			return q.run(cmd.Context(), args[0])
+			path, form, err := q.request(args[0])
+			if err != nil {
+				return err
+			}
+			return q.Target().Read(cmd.Context(), func(db *backend.Database) error { return q.run(cmd.Context(), db, args[0], path, form) })
 		},
 	}
 	f := cmd.Flags()
@@ -133,21 +137,12 @@ func (q *querying) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func (q *querying) run(ctx context.Context, expr string) (err error) {
-	path, form, err := q.request(expr)
-	if err != nil {
-		return err
-	}
-	o, err := q.Target().Must(ctx, core.Options{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, o.Close()) }()
+func (q *querying) run(ctx context.Context, db *backend.Database, expr, path string, form url.Values) error {
 	names, err := q.metrics()
 	if err != nil {
 		return err
 	}
-	answer, err := o.PromQL(ctx, path, form, names)
+	answer, err := db.PromQL(ctx, path, form, names)
 	if err != nil {
 		return err
 	}
@@ -160,7 +155,7 @@ func (q *querying) run(ctx context.Context, expr string) (err error) {
 		return err
 	}
 	if len(v) == 0 {
-		q.explainNothing(ctx, o, expr, names)
+		q.explainNothing(ctx, db, expr, names)
 	}
 	if q.format == "chart" {
 		return q.draw(expr, v, form)

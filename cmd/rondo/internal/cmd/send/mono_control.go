@@ -2,13 +2,13 @@ package send
 
 import (
 	"context"
-	"errors"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -42,7 +42,9 @@ func newMonoCommand(c *cli.Factory, name, arg, short string) *cobra.Command {
 			if name != "peers" {
 				words = append(words, peer)
 			}
-			return control(cmd.Context(), c, format, "mono", append(words, args...))
+			return c.Target().Ask(cmd.Context(), func(server *rpc.Client) error {
+				return control(cmd.Context(), server, c, format, "mono", append(words, args...))
+			})
 		},
 	}
 	if arg != "" {
@@ -57,19 +59,10 @@ func newMonoCommand(c *cli.Factory, name, arg, short string) *cobra.Command {
 }
 
 // control sends a command to a receiver of the running server, and prints the answer.
-func control(ctx context.Context, c *cli.Factory, format, receiver string, args []string) (err error) {
-	client, err := c.Target().Server(ctx)
+func control(ctx context.Context, server *rpc.Client, c *cli.Factory, format, receiver string, args []string) error {
+	answer, err := server.Control(ctx, connect.NewRequest(&rondov1.ControlRequest{Receiver: receiver, Args: args}))
 	if err != nil {
-		return err
-	}
-	defer client.Close()
-	answer, err := client.Control(ctx, connect.NewRequest(&rondov1.ControlRequest{Receiver: receiver, Args: args}))
-	var told *connect.Error
-	switch {
-	case errors.As(err, &told):
-		return errors.New(told.Message())
-	case err != nil:
-		return err
+		return cli.WithoutPrefix(err)
 	}
 	w := table.New(c.Stdout, format, answer.Msg.GetColumns()...)
 	for _, r := range answer.Msg.GetRows() {

@@ -2,8 +2,6 @@ package show
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
@@ -43,7 +40,7 @@ func NewAlerts(c *cli.Factory) *cobra.Command {
 		Long:  alertsHelp,
 		Args:  cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return served(cmd.Context(), c, func(server *rpc.Client) error {
+			return c.Target().Ask(cmd.Context(), func(server *rpc.Client) error {
 				answer, err := server.Alerts(cmd.Context(), connect.NewRequest(&rondov1.AlertsRequest{Limit: mostAlerts}))
 				if err != nil {
 					return cli.WithoutPrefix(err)
@@ -61,19 +58,6 @@ func NewAlerts(c *cli.Factory) *cobra.Command {
 	cmd.Flags().BoolVar(&firing, "firing", false, "only alerts that fire; the exit code is 1 if there is one")
 	cli.AddOutput(cmd, &format)
 	return cmd
-}
-
-// served calls fn with the server that runs on the database, or that --daemon names.
-func served(ctx context.Context, c *cli.Factory, fn func(*rpc.Client) error) (err error) {
-	o, err := c.Target().Must(ctx, core.Options{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, o.Close()) }()
-	if o.Client == nil {
-		return errors.New("no server runs on this database: rondo serve starts one, --daemon http://HOST:PORT names another")
-	}
-	return fn(o.Client)
 }
 
 func printAlerts(c *cli.Factory, format string, m *rondov1.AlertsResponse, firing bool) error {

@@ -8,9 +8,9 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
@@ -26,27 +26,22 @@ func NewMetadata(c *cli.Factory) *cobra.Command {
 		Long:              metadataHelp,
 		Args:              cli.Takes(0, 1),
 		ValidArgsFunction: c.CompleteOne,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			o, err := c.Target().Must(cmd.Context(), core.Options{ReadOnly: true})
-			if err != nil {
-				return err
-			}
-			defer func() { err = cmp.Or(err, o.Close()) }()
-			w := table.New(c.Stdout, format, "path", "time", "text", "expire", "expired", "attributes")
-			defer func() { err = cmp.Or(err, w.Close()) }()
-			req := &rondov1.MetadataRequest{Prefix: strings.Join(args, "")}
-			for {
-				answer, err := o.API().Metadata(cmd.Context(), connect.NewRequest(req))
-				if err != nil {
-					return err
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.Target().Read(cmd.Context(), func(db *backend.Database) error {
+				w := table.New(c.Stdout, format, "path", "time", "text", "expire", "expired", "attributes")
+				req := &rondov1.MetadataRequest{Prefix: strings.Join(args, "")}
+				for more := true; more; more = req.GetPage() != "" {
+					answer, err := db.API().Metadata(cmd.Context(), connect.NewRequest(req))
+					if err != nil {
+						return cmp.Or(err, w.Close())
+					}
+					for _, m := range answer.Msg.GetMetadata() {
+						metadataRow(w, m)
+					}
+					req.Page = answer.Msg.GetNextPage()
 				}
-				for _, m := range answer.Msg.GetMetadata() {
-					metadataRow(w, m)
-				}
-				if req.Page = answer.Msg.GetNextPage(); req.Page == "" {
-					return nil
-				}
-			}
+				return w.Close()
+			})
 		},
 	}
 	cli.AddOutput(cmd, &format)

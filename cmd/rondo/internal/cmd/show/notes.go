@@ -1,16 +1,15 @@
 package show
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
@@ -22,17 +21,14 @@ func NewNotes(c *cli.Factory) *cobra.Command {
 		Short: "Print the events kept beside the numbers, such as collectd's notifications",
 		Long:  "Print the events kept beside the numbers, oldest first; of one key (a host) or of all.",
 		Args:  cli.Takes(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			o, err := c.Target().Must(cmd.Context(), core.Options{ReadOnly: true})
-			if err != nil {
-				return err
-			}
-			defer func() { err = cmp.Or(err, o.Close()) }()
-			answer, err := o.API().Notes(cmd.Context(), connect.NewRequest(&rondov1.NotesRequest{Key: strings.Join(args, "")}))
-			if err != nil {
-				return err
-			}
-			return printNotes(c, format, answer.Msg.GetNotes())
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.Target().Read(cmd.Context(), func(db *backend.Database) error {
+				answer, err := db.API().Notes(cmd.Context(), connect.NewRequest(&rondov1.NotesRequest{Key: strings.Join(args, "")}))
+				if err != nil {
+					return err
+				}
+				return printNotes(c, format, answer.Msg.GetNotes())
+			})
 		},
 	}
 	cli.AddOutput(cmd, &format)

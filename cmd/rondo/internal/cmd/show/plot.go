@@ -1,7 +1,6 @@
 package show
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
-	"github.com/rondo-db/rondo/engine/core"
 )
 
 const plotHelp = `Draw series in the terminal: lines of braille dots with both axes, and a legend with the last, the least, the mean and
@@ -137,19 +136,16 @@ func (p *plotting) every() (time.Duration, error) {
 	return 0, fmt.Errorf("--watch %s: want 100ms or more", cli.Quoted(p.watch))
 }
 
-func (p *plotting) run(ctx context.Context, names []string) (err error) {
+func (p *plotting) run(ctx context.Context, names []string) error {
 	if every, _ := p.every(); every > 0 { // check has seen the error
 		return p.watching(ctx, names, every)
 	}
-	o, err := p.Target().Must(ctx, core.Options{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, o.Close()) }()
-	look := p.Look(p.Stdout, p.LookFlags)
-	c, err := p.draw(ctx, o, names, look)
-	if err != nil {
-		return err
-	}
-	return chart.Draw(c).Print(cli.Bare(p.Stdout), look.Colors)
+	return p.Target().Read(ctx, func(db *backend.Database) error {
+		look := p.Look(p.Stdout, p.LookFlags)
+		c, err := p.draw(ctx, db, names, look)
+		if err != nil {
+			return err
+		}
+		return chart.Draw(c).Print(cli.Bare(p.Stdout), look.Colors)
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"connectrpc.com/connect"
+
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/engine/core"
@@ -29,7 +31,7 @@ type plotLine struct {
 
 // lines returns the data sources that names mean, each once, in the order of the names.
 func (p *plotting) lines(ctx context.Context, o *backend.Database, names []string) ([]*plotLine, error) {
-	pick, err := cli.NewPicker(p.Factory, o, nil)
+	pick, err := cli.NewPicker(p.Factory, o)
 	if err != nil {
 		return nil, err
 	}
@@ -112,16 +114,16 @@ func (f *lineFinder) below(ctx context.Context, prefix string, matches func(stri
 	var paths []string
 	req := &rondov1.ListRequest{Prefix: prefix, Brief: true, Limit: 10_000}
 	for {
-		series, next, err := f.pick.PageAndNext(ctx, req)
+		answer, err := f.pick.API.List(ctx, connect.NewRequest(req))
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range series {
+		for _, s := range answer.Msg.GetSeries() {
 			if matches == nil || matches(s.GetPath()) || matches(strings.TrimSuffix(s.GetPath(), ".rrd")) {
 				paths = append(paths, s.GetPath())
 			}
 		}
-		if req.Page = next; next == "" || len(paths) > cli.MostLines {
+		if req.Page = answer.Msg.GetNextPage(); req.Page == "" || len(paths) > cli.MostLines {
 			return paths, nil
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
@@ -43,7 +44,7 @@ func NewShow(c *cli.Factory) *cobra.Command {
 			if err := s.check(cmd); err != nil {
 				return cli.Misused("show", err)
 			}
-			return s.run(cmd.Context(), args[0])
+			return s.Target().Read(cmd.Context(), func(db *backend.Database) error { return s.run(cmd.Context(), db, args[0]) })
 		},
 	}
 	f := cmd.Flags()
@@ -69,13 +70,8 @@ func (s *showing) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func (s *showing) run(ctx context.Context, name string) (err error) {
-	o, err := s.Target().Must(ctx, core.Options{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, o.Close()) }()
-	p, err := cli.NewPicker(s.Factory, o, nil)
+func (s *showing) run(ctx context.Context, db *backend.Database, name string) error {
+	p, err := cli.NewPicker(s.Factory, db)
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,10 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -25,23 +25,14 @@ func NewStats(c *cli.Factory) *cobra.Command {
 		Long: `Print what the store has counted since it was opened, and how large it is. Numbers are exact with -o json, jsonl, csv
 or tsv, where the name of a counter ends in its unit.`,
 		Args: cli.Takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			o, err := c.Target().Must(cmd.Context(), core.Options{ReadOnly: true})
-			if err != nil {
-				return err
-			}
-			defer func() { err = cmp.Or(err, o.Close()) }()
-			answer, err := o.API().Stats(cmd.Context(), connect.NewRequest(&rondov1.StatsRequest{}))
-			if err != nil {
-				return err
-			}
-			m := answer.Msg
-			m.Version = cmp.Or(m.GetVersion(), cli.Version())
-			if health.MuchFree(m.GetDatabaseBytes(), m.GetDatabaseFreeBytes()) && format == table.Formats[0] {
-				// If this fails, the hint cannot be delivered.
-				_, _ = fmt.Fprintf(c.Stderr, "%d MiB of the database file are free pages: rondo compact gives them back to the file system\n", m.GetDatabaseFreeBytes()>>20)
-			}
-			return printStats(c, format, m)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.Target().Read(cmd.Context(), func(db *backend.Database) error {
+				answer, err := db.API().Stats(cmd.Context(), connect.NewRequest(&rondov1.StatsRequest{}))
+				if err != nil {
+					return err
+				}
+				return printStats(c, format, answer.Msg)
+			})
 		},
 	}
 	cli.AddOutput(cmd, &format)
@@ -49,6 +40,11 @@ or tsv, where the name of a counter ends in its unit.`,
 }
 
 func printStats(c *cli.Factory, format string, m *rondov1.StatsResponse) error {
+	m.Version = cmp.Or(m.GetVersion(), cli.Version()) // without a server it is this program
+	if health.MuchFree(m.GetDatabaseBytes(), m.GetDatabaseFreeBytes()) && format == table.Formats[0] {
+		// If this fails, the hint cannot be delivered.
+		_, _ = fmt.Fprintf(c.Stderr, "%d MiB of the database file are free pages: rondo compact gives them back to the file system\n", m.GetDatabaseFreeBytes()>>20)
+	}
 	w := table.New(c.Stdout, format, "name", "value")
 	fields := m.ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {

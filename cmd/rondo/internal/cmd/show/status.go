@@ -2,7 +2,6 @@ package show
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,26 +24,20 @@ const statusHelp = `Say how a server does: what is wrong, since when and what to
 
 Rates are of the last minute. JSON is the answer of the RPC's method Status, with the senders, too.`
 
-// statusFormats are the values of --output.
-var statusFormats = table.Formats[:2]
-
 func NewStatus(c *cli.Factory) *cobra.Command {
-	format := statusFormats[0]
+	var format string
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say how a server does, and what is wrong",
 		Long:  statusHelp,
 		Args:  cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains(statusFormats, format) {
-				return cli.Misused("status", fmt.Errorf("--output %s: want %s", cli.Quoted(format), strings.Join(statusFormats, " or ")))
-			}
-			return served(cmd.Context(), c, func(server *rpc.Client) error {
+			return c.Target().Ask(cmd.Context(), func(server *rpc.Client) error {
 				answer, err := server.Status(cmd.Context(), connect.NewRequest(&rondov1.StatusRequest{}))
 				if err != nil {
 					return cli.WithoutPrefix(err)
 				}
-				if format == statusFormats[0] {
+				if format == table.Formats[0] {
 					return printStatus(c, answer.Msg)
 				}
 				b, err := protojson.MarshalOptions{Multiline: true}.Marshal(answer.Msg)
@@ -55,8 +48,7 @@ func NewStatus(c *cli.Factory) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", format, "output `format`: "+strings.Join(statusFormats, ", "))
-	cli.CompleteFlag(cmd, "output", statusFormats)
+	cli.AddFormats(cmd, &format, table.Formats[:2])
 	return cmd
 }
 

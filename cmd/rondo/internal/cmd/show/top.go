@@ -27,7 +27,7 @@ age, and a sparkline of its newest rows.
   rondo top collectd/web1            what is below a folder
   rondo top --filter 'cpu user'      names with both words
   rondo top --sort age               what has been silent for longest
-  rondo top --once -n 20             one table, for scripts; also --json, -o csv
+  rondo top --once -n 20             one table, for scripts; also -o json, -o csv
 
 CHANGE is in percent of the larger of the two rows, so that it is at most 100 % (200 % if the sign changes too); PER SEC is the difference
 in units a second. Sorted by change, the line comes first whose newest row is most unlike the rows before: how far it lies from their mean,
@@ -54,7 +54,6 @@ func NewTop(c *cli.Factory) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&t.once, "once", false, "print one table and end")
-	f.BoolVar(&t.json, "json", false, "print one table as JSON: --once -o json")
 	f.StringVar(&t.sort, "sort", top.Keys[0], "what to sort by: `key` "+strings.Join(top.Keys, ", "))
 	f.BoolVar(&t.reverse, "reverse", false, "turn the order round")
 	f.StringVar(&t.filter, "filter", "", "only names with these `words`")
@@ -76,13 +75,8 @@ func (t *topRun) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--rows %d: want 1 or more", t.rows)
 	case time.Duration(t.interval) < 100*time.Millisecond:
 		return fmt.Errorf("--interval %s: want 100ms or more", &t.interval)
-	case t.json && f.Changed("output") && t.format != "json":
-		return fmt.Errorf("--json and -o %s contradict each other", t.format)
 	}
-	if t.json {
-		t.format = "json"
-	}
-	t.once = t.once || t.json || f.Changed("output") || f.Changed("rows")
+	t.once = t.once || f.Changed("output") || f.Changed("rows")
 	return nil
 }
 
@@ -107,7 +101,7 @@ func (t *topRun) run(ctx context.Context, folder string) (err error) {
 // find sets the prefix of the paths that a folder means, which must have series.
 func (s *topScreen) find(ctx context.Context, folder string) error {
 	return s.reader.with(ctx, func(o *backend.Database) error {
-		p, err := cli.NewPicker(s.Factory, o, nil)
+		p, err := cli.NewPicker(s.Factory, o)
 		if err != nil || folder == "" {
 			return err
 		}

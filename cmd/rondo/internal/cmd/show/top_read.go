@@ -23,7 +23,6 @@ const (
 type topRun struct {
 	*cli.Factory
 	format   string
-	json     bool
 	once     bool
 	sort     string
 	reverse  bool

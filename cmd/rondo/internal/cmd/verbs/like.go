@@ -47,7 +47,7 @@ func nameLike(ctx context.Context, c *cli.Factory, name string, args []string) {
 		return // the verb has said so
 	}
 	defer func() { _ = o.Close() }() // nothing was written
-	if p, err := cli.NewPicker(c, o, nil); err == nil {
+	if p, err := cli.NewPicker(c, o); err == nil {
 		if _, err = p.One(ctx, name); errors.Is(err, core.ErrNotFound) {
 			_, _ = fmt.Fprintln(c.Stderr, err) // the message before it says what is wrong
 		}

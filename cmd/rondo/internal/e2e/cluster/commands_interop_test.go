@@ -96,7 +96,7 @@ func (o *operatedCluster) eventually(code int, want string, ok func(out string) 
 // rows returns what a command prints as JSON.
 func (o *operatedCluster) rows(args ...string) (rows []map[string]any) {
 	o.t.Helper()
-	out := o.must(append(args, "--json")...)
+	out := o.must(append(args, "-o", "json")...)
 	if err := json.Unmarshal([]byte(out), &rows); err != nil {
 		o.t.Fatalf("rondo cluster %q: %v: %s", args, err, out)
 	}
@@ -127,7 +127,7 @@ func TestOperateCluster(t *testing.T) {
 		eventually(t, "update", o.b, "update", fmt.Sprintf("s/%d", i), "1000000010:1")
 	}
 	// What has moved since the nodes came is to have ended.
-	o.until(0, `"moves": 0`, by(o.a, "status", "--json")...)
+	o.until(0, `"moves": 0`, by(o.a, "status", "-o", "json")...)
 
 	direct := []string{"--cluster", o.nats.URLs()}
 	for _, way := range [][]string{{"--db", filepath.Join(o.dir, "b")}, {"--daemon", o.c.URL}, direct} {

@@ -48,7 +48,7 @@ func TestStatusTellsOfServers(t *testing.T) {
 		}
 		return json.Unmarshal([]byte(out), &status) == nil && !status.Whole && len(status.Problems) == 1 &&
 			status.Problems[0].Severity == "warning" && strings.HasPrefix(status.Problems[0].Text, "nats-server n3 ")
-	}, by(o.a, "status", "--json")...)
+	}, by(o.a, "status", "-o", "json")...)
 	until(t, o.a, "a server is missing", func() bool {
 		m := metricsOf(t, o.a)
 		return metricOf(t, m, "rondo_cluster_log_servers") == 3 && metricOf(t, m, "rondo_cluster_log_servers_missing") == 1 && metricOf(t, m, "rondo_cluster_whole") == 0

@@ -67,7 +67,7 @@ func TestMono(t *testing.T) {
 			case <-time.After(rondotest.Patience):
 				t.Error("the agent does not hear good bye")
 			}
-			do(false, "ERROR: no server runs on the database in "+db, "peers")
+			do(false, "ERROR: no server runs on this database: rondo serve starts one", "peers")
 			want := "127.0.0.1/Mono Custom/jobs\n127.0.0.1/Mono GC/Minor GC collections\n127.0.0.1/Mono JIT/x\n127.0.0.1/Mono System/load\n"
 			if out, ok := runProgram(t, "list", "-r", "--db", db, "mono"); !ok || out != want {
 				t.Errorf("series:\n%s\nwant:\n%s", out, want)
