@@ -88,7 +88,7 @@ func needNFPM(t *testing.T) {
 
 // installed are files that each package must hold.
 var installed = []string{
-	"/usr/bin/rondo", "/etc/rondo/rondo.yaml", "/usr/lib/systemd/system/rondo.service", "/usr/lib/sysusers.d/rondo.conf", "/usr/lib/tmpfiles.d/rondo.conf",
+	"/usr/bin/rondo", "/etc/rondo/rondo.yaml", "/usr/lib/systemd/system/rondo.service", "/usr/lib/sysctl.d/60-rondo.conf", "/usr/lib/sysusers.d/rondo.conf", "/usr/lib/tmpfiles.d/rondo.conf",
 	"/usr/share/man/man1/rondo.1.gz", "/usr/share/man/man1/rondo-serve.1.gz", "/usr/share/bash-completion/completions/rondo",
 	"/usr/share/rondo/perl/RRDs.pm", "/usr/share/doc/rondo/copyright",
 }

@@ -39,7 +39,7 @@ var rooms = map[string][]string{
 	"internal/limit":         {},
 	"internal/loglimit":      {},
 	"internal/owner":         {"internal/rrdtooltest"},
-	"internal/sockets":       {"internal/foreign", "internal/loglimit"},
+	"internal/sockets":       {"internal/foreign", "internal/loglimit", "internal/sleep"},
 	"internal/pages":         {},
 	"internal/replace":       {"internal/owner"},
 	"internal/rrdtooltest":   {"internal/ramtemp"},
