@@ -227,7 +227,6 @@ func TestCallOfANodeThatIsGivenUp(t *testing.T) {
 	}
 	defer n.Close()
 	c := n.Partition(3)
-	defer c.Close()
 	failed := make(chan error)
 	go func() { failed <- core.Drop(t.Context(), c, "a") }()
 	<-e.asked
@@ -249,5 +248,4 @@ func TestCallOfANodeThatIsGivenUp(t *testing.T) {
 	if err := core.Append(t.Context(), other, &b); !errors.Is(err, core.ErrUnanswered) {
 		t.Errorf("samples for a partition that is not there: %v", err)
 	}
-	other.Close()
 }

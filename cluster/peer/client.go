@@ -45,9 +45,9 @@ type Node struct {
 	transport *http.Transport
 	rpc       *connect.Client[message, message]
 
-	mu     sync.Mutex    // guards what follows, and stream and joined of clients
+	mu     sync.Mutex // guards what follows
+	parts  map[int]*Client
 	stream *submitStream // of all clients; nil: none was needed yet
-	joined int           // clients that use it
 }
 
 // NewNode returns the connection to the node at an address, "http://HOST:PORT" or
@@ -62,7 +62,7 @@ func NewNode(address string, o Options) (*Node, error) {
 	t := &http.Transport{TLSClientConfig: o.TLS.Clone(), Protocols: new(http.Protocols)}
 	t.Protocols.SetHTTP2(encrypted)
 	t.Protocols.SetUnencryptedHTTP2(!encrypted)
-	n := &Node{address: address, o: o, transport: t}
+	n := &Node{address: address, o: o, transport: t, parts: make(map[int]*Client)}
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
 	}
@@ -81,8 +81,18 @@ func NewNode(address string, o Options) (*Node, error) {
 	return n, nil
 }
 
-// Close closes the idle connections. Calls under way go on.
-func (n *Node) Close() { n.transport.CloseIdleConnections() }
+// Close fails the batches that are on their way, and closes the idle connections. Other calls under
+// way go on.
+func (n *Node) Close() {
+	n.mu.Lock()
+	s := n.stream
+	n.stream = nil
+	n.mu.Unlock()
+	if s != nil {
+		s.end(errors.New("the connection to the node is closed"))
+	}
+	n.transport.CloseIdleConnections()
+}
 
 // A bearer sends a token with each request.
 type bearer struct {
@@ -112,10 +122,7 @@ type Client struct {
 	renames  uint64     // what Renames returns
 	told     uint64     // the count of the instance
 
-	under  *limit.Limit  // bytes of batches on their way
-	stream *submitStream // which has the batches; guarded by node.mu
-	joined bool          // it has used the node's stream; guarded by node.mu
-
+	under *limit.Limit // bytes of batches on their way
 	state state
 }
 
@@ -128,9 +135,16 @@ type state struct {
 	stats core.Stats
 }
 
-// Partition returns a partition of n.
+// Partition returns a partition of n: the same client each time.
 func (n *Node) Partition(partition int) *Client {
-	return &Client{node: n, partition: uint32(partition), under: limit.New(maxUnder, maxUnder)}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := n.parts[partition]
+	if c == nil {
+		c = &Client{node: n, partition: uint32(partition), under: limit.New(maxUnder, maxUnder)}
+		n.parts[partition] = c
+	}
+	return c
 }
 
 // Position returns the position up to which the partition has applied its log, as its answers have

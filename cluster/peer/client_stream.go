@@ -180,30 +180,11 @@ func (s *submitStream) end(err error) {
 	fail(pending, err)
 }
 
-// drop fails what is on its way of one client.
-func (s *submitStream) drop(c *Client) {
-	pending := make(map[uint64]underway)
-	s.mu.Lock()
-	for number, u := range s.pending {
-		if u.c == c {
-			pending[number] = u
-			delete(s.pending, number)
-		}
-	}
-	s.queue = slices.DeleteFunc(s.queue, func(f *frame) bool { return f.c == c })
-	s.mu.Unlock()
-	fail(pending, errClosed)
-}
-
 // fail completes batches of a stream that has ended with err, in order.
 func fail(pending map[uint64]underway, err error) {
 	for _, number := range slices.Sorted(maps.Keys(pending)) {
 		u := pending[number]
-		why := err
-		if err != errClosed {
-			why = u.c.unanswered(context.Background(), err)
-		}
 		u.c.under.Give("", u.size)
-		u.ticket.Complete(fmt.Errorf("the samples may be stored or not: %w", why))
+		u.ticket.Complete(fmt.Errorf("the samples may be stored or not: %w", u.c.unanswered(context.Background(), err)))
 	}
 }

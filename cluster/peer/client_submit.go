@@ -32,7 +32,7 @@ func (c *Client) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) erro
 		frames.Put(f)
 		return ctx.Err()
 	}
-	for !c.submitting().send(f) { // the stream has ended before it had the batch
+	for !c.node.submitting().send(f) { // the stream has ended before it had the batch
 	}
 	return nil
 }
@@ -49,45 +49,11 @@ type frame struct {
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
 // submitting returns the stream of the node, which it opens if there is none.
-func (c *Client) submitting() *submitStream {
-	n := c.node
+func (n *Node) submitting() *submitStream {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if c.stream != nil && !c.stream.ended() {
-		return c.stream
-	}
 	if n.stream == nil || n.stream.ended() {
 		n.stream = newSubmitStream(n)
 	}
-	if !c.joined {
-		c.joined = true
-		n.joined++
-	}
-	c.stream = n.stream
-	return c.stream
+	return n.stream
 }
-
-// Close ends the stream of Submit. Batches on their way fail. The client may be used again.
-func (c *Client) Close() {
-	n := c.node
-	n.mu.Lock()
-	s := c.stream
-	c.stream = nil
-	if c.joined {
-		c.joined = false
-		n.joined--
-	}
-	var unused *submitStream
-	if n.joined == 0 {
-		unused, n.stream = n.stream, nil
-	}
-	n.mu.Unlock()
-	if s != nil && s != unused {
-		s.drop(c)
-	}
-	if unused != nil {
-		unused.end(errClosed)
-	}
-}
-
-var errClosed = fmt.Errorf("the client is closed: %w", core.ErrUnanswered)

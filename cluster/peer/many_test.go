@@ -34,13 +34,6 @@ func node(t *testing.T, address string) *peer.Node {
 	return n
 }
 
-// clientOf returns a partition of a node.
-func clientOf(t *testing.T, n *peer.Node, partition int) *peer.Client {
-	c := n.Partition(partition)
-	t.Cleanup(c.Close)
-	return c
-}
-
 // slowEngine takes batches when the test says so.
 type slowEngine struct {
 	core.Engine
@@ -81,7 +74,7 @@ func TestPartitionThatWaitsHoldsUpNoOther(t *testing.T) {
 	slow := &slowEngine{enginetest.Open(t), make(chan struct{})}
 	s := enginetest.Open(t)
 	n := node(t, serve(t, several(slow, s)).URL)
-	a, b := clientOf(t, n, 0), clientOf(t, n, 1)
+	a, b := n.Partition(0), n.Partition(1)
 	waiting := submitTimes(t, a, gauge(t, slow.Engine.(*core.Store), "a"), 0, 200)
 	waitAll(t, submitTimes(t, b, gauge(t, s, "b"), 0, 500))
 	for _, ticket := range waiting {
@@ -98,7 +91,7 @@ func TestBatchesOfAMessageHaveTheirOwnOutcomes(t *testing.T) {
 	first, second := enginetest.Open(t), enginetest.Open(t)
 	refs := []core.Ref{gauge(t, first, "a"), gauge(t, second, "b")}
 	n := node(t, serve(t, several(first, second)).URL)
-	clients := []*peer.Client{clientOf(t, n, 0), clientOf(t, n, 1), clientOf(t, n, 2)}
+	clients := []*peer.Client{n.Partition(0), n.Partition(1), n.Partition(2)}
 	var good, late, absent []*core.Ticket
 	for i := range 100 {
 		p := i % 2
@@ -123,25 +116,19 @@ func TestBatchesOfAMessageHaveTheirOwnOutcomes(t *testing.T) {
 	}
 }
 
-// A client that is closed fails its own batches.
-func TestCloseLeavesTheBatchesOfOthers(t *testing.T) {
-	engines := []*stuckEngine{{enginetest.Open(t), make(chan *core.Ticket, 10)}, {enginetest.Open(t), make(chan *core.Ticket, 10)}}
-	n := node(t, serve(t, several(engines[0], engines[1])).URL)
-	a, b := clientOf(t, n, 0), clientOf(t, n, 1)
-	failing, staying := submitTimes(t, a, 1, 0, 1), submitTimes(t, b, 1, 0, 1)
-	first, second := <-engines[0].took, <-engines[1].took
-	a.Close()
+// Who closes the connection to a node does not wait for batches that the node has.
+func TestCloseFailsBatches(t *testing.T) {
+	e := &stuckEngine{enginetest.Open(t), make(chan *core.Ticket, 10)}
+	n := node(t, serve(t, several(e)).URL)
+	failing := submitTimes(t, n.Partition(0), 1, 0, 1)
+	first := <-e.took
+	n.Close()
 	if err := failing[0].Wait(); !errors.Is(err, core.ErrUnanswered) || !strings.Contains(err.Error(), "may be stored or not") {
-		t.Errorf("a batch of the client that was closed: %v", err)
-	}
-	if staying[0].Done() {
-		t.Error("a batch of another client has come to its end")
+		t.Errorf("a batch of a connection that was closed: %v", err)
 	}
 	first.Complete(nil)
-	second.Complete(nil)
-	waitAll(t, staying)
-	again := submitTimes(t, a, 1, 1, 2) // a client that was closed may be used again
-	(<-engines[0].took).Complete(nil)
+	again := submitTimes(t, n.Partition(0), 1, 1, 2) // it may be used again
+	(<-e.took).Complete(nil)
 	waitAll(t, again)
 }
 

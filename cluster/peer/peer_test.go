@@ -61,12 +61,8 @@ func partition(t testing.TB, address string, o peer.Options) *peer.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := n.Partition(3)
-	t.Cleanup(func() {
-		c.Close()
-		n.Close()
-	})
-	return c
+	t.Cleanup(n.Close)
+	return n.Partition(3)
 }
 
 // of serves one engine as partition 3.
@@ -161,7 +157,6 @@ func TestOtherPartitionIsAway(t *testing.T) {
 	}
 	defer n.Close()
 	c := n.Partition(4)
-	defer c.Close()
 	if _, err := c.Lookup("a"); !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("a partition that the node does not have: %v", err)
 	}

@@ -128,9 +128,7 @@ func newCluster(t testing.TB, n int, theirs []prom.Rule) *cluster {
 			continue
 		}
 		there[p] = store
-		client := node.Partition(p)
-		t.Cleanup(client.Close)
-		c.stores = append(c.stores, client)
+		c.stores = append(c.stores, node.Partition(p))
 	}
 	if c.router, err = router.New(c, router.Options{Wait: 50 * time.Millisecond, Memory: 4 << 30}); err != nil {
 		t.Fatal(err)

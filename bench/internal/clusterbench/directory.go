@@ -40,7 +40,6 @@ type directory struct {
 type connection struct {
 	*peer.Node
 	session string
-	parts   map[int]*peer.Client
 }
 
 // newDirectory waits until the servers answer, and looks at what the nodes announce.
@@ -103,17 +102,10 @@ func (d *directory) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, n := range d.nodes {
-		n.end()
+		n.Close()
 	}
 	clear(d.nodes)
 	return d.bucket.Close()
-}
-
-func (n *connection) end() {
-	for _, c := range n.parts {
-		c.Close()
-	}
-	n.Close()
 }
 
 // seen returns the newest view, or nil.
@@ -164,15 +156,12 @@ func (d *directory) client(m *coord.Member, p int) (*peer.Client, error) {
 			return nil, err
 		}
 		if n != nil {
-			n.end()
+			n.Close()
 		}
-		n = &connection{conn, m.Session, make(map[int]*peer.Client)}
+		n = &connection{conn, m.Session}
 		d.nodes[m.Name] = n
 	}
-	if n.parts[p] == nil {
-		n.parts[p] = n.Partition(p)
-	}
-	return n.parts[p], nil
+	return n.Partition(p), nil
 }
 
 // replicas returns the replicas of a partition that are current.

@@ -71,7 +71,6 @@ func (c *Config) node(ctx context.Context) (a Alone, err error) {
 	}
 	defer conn.Close()
 	store := conn.Partition(0)
-	defer store.Close()
 	if err := wait(ctx, "the store does not answer", func() (bool, error) {
 		_, err := store.Labels(ctx, core.LabelQuery{})
 		return err == nil, p.died()

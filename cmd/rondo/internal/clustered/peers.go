@@ -27,7 +27,6 @@ type peers struct {
 type peerNode struct {
 	*peer.Node
 	session string
-	parts   map[int]*peer.Client
 }
 
 // Partition is as node.Peers has it.
@@ -49,16 +48,13 @@ func (p *peers) client(m coord.Member, partition int) (*peer.Client, error) {
 		if err != nil {
 			return nil, fmt.Errorf("node %s: %w", m.Name, err)
 		}
-		n.close()
-		n = &peerNode{conn, m.Session, make(map[int]*peer.Client)}
+		if n != nil {
+			n.Close()
+		}
+		n = &peerNode{conn, m.Session}
 		p.nodes[m.Name] = n
 	}
-	c := n.parts[partition]
-	if c == nil {
-		c = n.Partition(partition)
-		n.parts[partition] = c
-	}
-	return c, nil
+	return n.Partition(partition), nil
 }
 
 // scheme is what the addresses of nodes begin with.
@@ -79,23 +75,12 @@ func (p *peers) Refuses(ctx context.Context, m coord.Member) bool {
 	return false
 }
 
-// close ends the connections to a node.
-func (n *peerNode) close() {
-	if n == nil {
-		return
-	}
-	for _, c := range n.parts {
-		c.Close()
-	}
-	n.Close()
-}
-
 // close ends all connections.
 func (p *peers) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, n := range p.nodes {
-		n.close()
+		n.Close()
 	}
 	clear(p.nodes)
 }
