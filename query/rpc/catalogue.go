@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,43 +102,64 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 		return nil, err
 	}
 	limit = min(limit, maxPage)
-	all, name, what := core.Query{Prefix: m.GetPrefix(), Order: core.ByPath}, (*rondov1.Series).GetPath, fmt.Sprintf("list %.200q", m.GetPrefix())
-	some, after := all, core.Ref(0)
+	all, what := core.Query{Prefix: m.GetPrefix(), Order: core.ByPath}, fmt.Sprintf("list %.200q", m.GetPrefix())
+	some, after, labels := all, core.Ref(0), len(m.GetMatchers()) > 0
 	some.After, some.Page = m.GetPage(), limit+1
-	if len(m.GetMatchers()) > 0 {
+	if labels {
 		if all, after, err = byLabels(m); err != nil {
 			return nil, err
 		}
-		some, name, what = all, refText, "list by labels"
+		some, what = all, "list by labels"
+	}
+	page, more, err := s.page(ctx, some, all, limit, func(e *core.Series) bool { return e.Ref > after && strings.HasPrefix(e.Path, m.GetPrefix()) })
+	if err != nil {
+		return nil, fail(err, "%s", what)
 	}
 	charge := chargeFor(ctx)
-	var page rondov1.ListResponse
-	damaged := s.Store.Stats().Damaged > 0
-	for e, err := range s.view(ctx).Select(ctx, some) {
-		if errors.Is(err, core.ErrDamaged) {
-			damaged = true // endPage says where
-			break
-		}
-		if err != nil {
-			return nil, fail(err, "%s", what)
-		}
-		if e.Ref <= after || !strings.HasPrefix(e.Path, m.GetPrefix()) {
-			continue
-		}
-		if n := len(page.GetSeries()); n == limit {
-			page.NextPage = name(page.GetSeries()[n-1])
-			break
-		}
+	var answer rondov1.ListResponse
+	for _, e := range page {
 		x := seriesOf(e, m.GetBrief())
 		if err := charge.texts(proto.Size(x)); err != nil {
 			return nil, err
 		}
-		page.Series = append(page.Series, x)
+		answer.Series = append(answer.Series, x)
 	}
-	if err := endPage(&page, damaged, s.view(ctx).Select(ctx, all), name); err != nil {
-		return nil, fail(err, "%s", what)
+	switch last := len(page) - 1; {
+	case more && labels:
+		answer.NextPage = strconv.FormatUint(uint64(page[last].Ref), 10)
+	case more:
+		answer.NextPage = page[last].Path
 	}
-	return connect.NewResponse(&page), nil
+	return connect.NewResponse(&answer), nil
+}
+
+// page returns the first series of a query that are wanted, and whether there are more. Damaged
+// entries must not hide the others: if the store has met damage, the last page with series is
+// followed by one more page, which returns the error. all is the query of all pages.
+func (s *Server) page(ctx context.Context, q, all core.Query, limit int, wanted func(e *core.Series) bool) (page []core.Series, more bool, err error) {
+	damaged := s.Store.Stats().Damaged > 0
+	for e, err := range s.view(ctx).Select(ctx, q) {
+		switch {
+		case errors.Is(err, core.ErrDamaged):
+			damaged = true // it comes last
+		case err != nil:
+			return nil, false, err
+		case !wanted(&e):
+		case len(page) == limit:
+			return page, true, nil
+		default:
+			page = append(page, e)
+		}
+	}
+	if len(page) > 0 || !damaged {
+		return page, damaged && len(page) > 0, nil
+	}
+	for _, err := range s.view(ctx).Select(ctx, all) {
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return nil, false, nil
 }
 
 // pageSize returns how many entries an answer is to have at most: as many as asked for, or as
@@ -162,26 +182,6 @@ func byLabels(m *rondov1.ListRequest) (q core.Query, after core.Ref, err error) 
 		return q, 0, invalid("page %q is not a next_page of this list", cut(m.GetPage()))
 	}
 	return q, core.Ref(n), nil
-}
-
-func refText(x *rondov1.Series) string { return strconv.FormatUint(x.GetRef(), 10) }
-
-// endPage ends a page of a list. Damaged entries must not hide the others. If the store has met
-// damage, the last page with series is followed by one more page, which returns the error.
-func endPage(page *rondov1.ListResponse, damaged bool, all iter.Seq2[core.Series, error], name func(*rondov1.Series) string) error {
-	n := len(page.GetSeries())
-	switch {
-	case page.GetNextPage() != "" || !damaged:
-	case n > 0:
-		page.NextPage = name(page.GetSeries()[n-1])
-	default:
-		for _, err := range all {
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func matchersOf(ms []*typesv1.Matcher) ([]core.Matcher, error) {

@@ -95,4 +95,22 @@ func TestListGoesPastDamage(t *testing.T) {
 			t.Errorf("%v: %v, %v; want %s and data_loss", tt.req, got, err, tt.want)
 		}
 	}
+	// Latest left the damaged series out, and did not say so.
+	latest := &rondov1.LatestRequest{Limit: 2}
+	var got []string
+	for err = nil; err == nil; {
+		var page *connect.Response[rondov1.LatestResponse]
+		if page, err = c.Latest(ctx, connect.NewRequest(latest)); err != nil {
+			break
+		}
+		for _, s := range page.Msg.GetSeries() {
+			got = append(got, s.GetPath())
+		}
+		if latest.Page = page.Msg.GetNextPage(); latest.Page == "" {
+			break
+		}
+	}
+	if connect.CodeOf(err) != connect.CodeDataLoss || strings.Join(got, " ") != "s0 s3 s4" {
+		t.Errorf("latest: %v, %v; want s0 s3 s4 and data_loss", got, err)
+	}
 }

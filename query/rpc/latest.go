@@ -81,22 +81,17 @@ func (r *latestReader) named(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// page adds the series of a page. Damaged entries of the catalogue are left out; List reports them.
+// page adds the series of a page.
 func (r *latestReader) page(ctx context.Context, m *rondov1.LatestRequest, limit int) error {
-	// The series are added when List has ended: what add reads may need a transaction of its own.
-	var page []core.Series
-	for e, err := range r.server.view(ctx).Select(ctx, core.Query{Prefix: m.GetPrefix(), After: m.GetPage(), Order: core.ByPath, Page: limit + 1}) {
-		if errors.Is(err, core.ErrDamaged) {
-			break
-		}
-		if err != nil {
-			return fail(err, "list %.200q", m.GetPrefix())
-		}
-		if n := len(page); n == limit {
-			r.answer.NextPage = page[n-1].Path
-			break
-		}
-		page = append(page, e)
+	q := core.Query{Prefix: m.GetPrefix(), Order: core.ByPath}
+	some := q
+	some.After, some.Page = m.GetPage(), limit+1
+	page, more, err := r.server.page(ctx, some, q, limit, func(*core.Series) bool { return true })
+	if err != nil {
+		return fail(err, "list %.200q", m.GetPrefix())
+	}
+	if more {
+		r.answer.NextPage = page[len(page)-1].Path
 	}
 	for _, e := range page {
 		if err := r.add(e); err != nil {
