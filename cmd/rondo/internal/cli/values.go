@@ -105,30 +105,36 @@ func (l *LogLevel) Set(text string) error {
 	return (*slog.Level)(l).UnmarshalText([]byte(text))
 }
 
-// An outputFormat is the flag --output.
+// An outputFormat is the flag --output, beside which --json may stand.
 type outputFormat struct {
 	text    *string
 	formats []string
+	set     bool // by one of both flags
 }
 
-func (o outputFormat) String() string { return *o.text }
-func (o outputFormat) Type() string   { return "format" }
+func (o *outputFormat) String() string { return *o.text }
+func (o *outputFormat) Type() string   { return "format" }
 
-func (o outputFormat) Set(text string) error {
+func (o *outputFormat) Set(text string) error {
 	if !slices.Contains(o.formats, text) {
 		return fmt.Errorf("want %s", strings.Join(o.formats, ", "))
 	}
-	*o.text = text
+	if o.set && text != *o.text {
+		return fmt.Errorf("%s and %s contradict each other", *o.text, text)
+	}
+	*o.text, o.set = text, true
 	return nil
 }
 
 // AddOutput adds the flag that chooses one of the formats of a table.
 func AddOutput(cmd *cobra.Command, format *string) { AddFormats(cmd, format, table.Formats) }
 
-// AddFormats adds the flag that chooses one of some formats. The first is the default.
+// AddFormats adds the flag that chooses one of some formats, and --json. The first is the default.
 func AddFormats(cmd *cobra.Command, format *string, formats []string) {
 	*format = formats[0]
-	cmd.Flags().VarP(outputFormat{format, formats}, "output", "o", "output `format`: "+strings.Join(formats, ", "))
+	o := &outputFormat{text: format, formats: formats}
+	cmd.Flags().VarP(o, "output", "o", "output `format`: "+strings.Join(formats, ", "))
+	cmd.Flags().BoolFunc("json", "print JSON: -o json", func(string) error { return o.Set("json") })
 	CompleteFlag(cmd, "output", formats)
 }
 

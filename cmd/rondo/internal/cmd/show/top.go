@@ -27,7 +27,7 @@ age, and a sparkline of its newest rows.
   rondo top collectd/web1            what is below a folder
   rondo top --filter 'cpu user'      names with both words
   rondo top --sort age               what has been silent for longest
-  rondo top --once -n 20             one table, for scripts; also -o json, -o csv
+  rondo top --once -n 20             one table, for scripts; also --json, -o csv
 
 CHANGE is in percent of the larger of the two rows, so that it is at most 100 % (200 % if the sign changes too); PER SEC is the difference
 in units a second. Sorted by change, the line comes first whose newest row is most unlike the rows before: how far it lies from their mean,
@@ -76,7 +76,7 @@ func (t *topRun) check(cmd *cobra.Command) error {
 	case time.Duration(t.interval) < 100*time.Millisecond:
 		return fmt.Errorf("--interval %s: want 100ms or more", &t.interval)
 	}
-	t.once = t.once || f.Changed("output") || f.Changed("rows")
+	t.once = t.once || f.Changed("output") || f.Changed("json") || f.Changed("rows")
 	return nil
 }
 
