@@ -1,38 +1,20 @@
 package operate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rondo-db/rondo/wal/jetstream"
 )
 
 // LogServers is what is known of the servers of NATS: those that keep the logs of the partitions
 // and the map.
 type LogServers struct {
-	Servers []LogServer // in order of names
-	Logs    []KeptLog   // by partition
-	Map     KeptLog
-}
-
-// A LogServer is one server.
-type LogServer struct {
-	Name    string // empty: not known
-	Problem string // what it does or lacks, as in "does not answer"; empty: it is there
-}
-
-// A KeptLog is the log of a partition, or the map, as the servers keep it.
-type KeptLog struct {
-	Err     error // nobody knows it: it has no leader among the servers, or is Absent
-	Absent  bool  // the servers do not have it
-	Keepers []LogKeeper
-	Full    int // per cent of its room that are taken
-}
-
-// A LogKeeper is a server that keeps a log.
-type LogKeeper struct {
-	Server  string
-	Missing string // why it takes no messages, as in "is offline"; empty: it does
-	Lag     uint64 // messages that it lacks, if it is far behind, else 0
+	Servers []jetstream.ServerHealth
+	Logs    []jetstream.StreamHealth // by partition
+	Map     jetstream.StreamHealth
 }
 
 // Missing returns how many servers do not answer, or keep nothing now.
@@ -48,8 +30,8 @@ func (l *LogServers) Missing() (n int) {
 // Behind returns how many servers take no messages of a log, or are far behind in one.
 func (l *LogServers) Behind() int {
 	late := make(map[string]bool)
-	l.each(func(_ int, k *KeptLog) {
-		for _, x := range k.Keepers {
+	l.each(func(_ int, k *jetstream.StreamHealth) {
+		for _, x := range k.Replicas {
 			if x.Missing != "" || x.Lag > 0 {
 				late[x.Server] = true
 			}
@@ -64,7 +46,7 @@ func (l *LogServers) Behind() int {
 }
 
 // each calls fn with each log and its partition, and last with the map and theMap.
-func (l *LogServers) each(fn func(partition int, k *KeptLog)) {
+func (l *LogServers) each(fn func(partition int, k *jetstream.StreamHealth)) {
 	for i := range l.Logs {
 		fn(i, &l.Logs[i])
 	}
@@ -84,9 +66,9 @@ func (s *State) AddLogServers(l *LogServers) {
 	}
 	var untold, absent []int
 	var why error
-	l.each(func(p int, k *KeptLog) {
+	l.each(func(p int, k *jetstream.StreamHealth) {
 		switch {
-		case k.Absent:
+		case errors.Is(k.Err, jetstream.ErrNoStream):
 			absent = append(absent, p)
 		case k.Err != nil:
 			untold, why = append(untold, p), k.Err
@@ -134,7 +116,7 @@ func (s *State) judgeRoom(l *LogServers) {
 }
 
 // judgeLogServer reports a server that is missing.
-func (s *State) judgeLogServer(l *LogServers, x LogServer) {
+func (s *State) judgeLogServer(l *LogServers, x jetstream.ServerHealth) {
 	switch {
 	case x.Problem == "":
 	case x.Name == "":
@@ -170,20 +152,20 @@ type kept struct {
 	logs    []int
 	why     string
 	lag     uint64
-	fewest  KeptLog // that the fewest servers keep beyond what is needed
-	spare   int     // how many of them these are; negative: updates wait
+	fewest  jetstream.StreamHealth // that the fewest servers keep beyond what is needed
+	spare   int                    // how many of them these are; negative: updates wait
 }
 
 func (k *kept) find(l *LogServers) {
-	l.each(func(p int, log *KeptLog) {
-		i := slices.IndexFunc(log.Keepers, func(x LogKeeper) bool {
+	l.each(func(p int, log *jetstream.StreamHealth) {
+		i := slices.IndexFunc(log.Replicas, func(x jetstream.ReplicaHealth) bool {
 			return x.Server == k.of && (x.Missing != "") == k.missing && (k.missing || x.Lag > 0)
 		})
 		if i < 0 {
 			return
 		}
-		k.why, k.lag = log.Keepers[i].Missing, max(k.lag, log.Keepers[i].Lag)
-		if spare := log.spare(); len(k.logs) == 0 || spare < k.spare {
+		k.why, k.lag = log.Replicas[i].Missing, max(k.lag, log.Replicas[i].Lag)
+		if spare := spareOf(log); len(k.logs) == 0 || spare < k.spare {
 			k.fewest, k.spare = *log, spare
 		}
 		k.logs = append(k.logs, p)
@@ -191,8 +173,8 @@ func (k *kept) find(l *LogServers) {
 }
 
 // good returns how many servers keep all of a log, and how many take its messages.
-func (l *KeptLog) good() (keep, take int) {
-	for _, x := range l.Keepers {
+func good(l *jetstream.StreamHealth) (keep, take int) {
+	for _, x := range l.Replicas {
 		if x.Missing == "" {
 			take++
 			if x.Lag == 0 {
@@ -203,10 +185,10 @@ func (l *KeptLog) good() (keep, take int) {
 	return keep, take
 }
 
-// spare returns how many more servers may be lost before updates wait. It is negative if they wait.
-func (l *KeptLog) spare() int {
-	keep, take := l.good()
-	most := len(l.Keepers)/2 + 1
+// spareOf returns how many more servers may be lost before updates wait. It is negative if they wait.
+func spareOf(l *jetstream.StreamHealth) int {
+	keep, take := good(l)
+	most := len(l.Replicas)/2 + 1
 	if take < most {
 		return take - most
 	}
@@ -225,8 +207,8 @@ func (k *kept) rest() string {
 	if len(k.logs) == 0 {
 		return ""
 	}
-	keep, _ := k.fewest.good()
-	what := fmt.Sprintf(": %d of %d servers %s %s, ", keep, len(k.fewest.Keepers), plural(keep, "keeps", "keep"), logs(k.logs))
+	keep, _ := good(&k.fewest)
+	what := fmt.Sprintf(": %d of %d servers %s %s, ", keep, len(k.fewest.Replicas), plural(keep, "keeps", "keep"), logs(k.logs))
 	switch {
 	case k.spare < 0:
 		return what + "so updates wait"

@@ -2,7 +2,6 @@ package clustered
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -105,22 +104,8 @@ func (y *surveyor) first(ctx context.Context) *operate.LogServers {
 	return y.known(ctx)
 }
 
-// logServers returns the outcome of a survey as operators get it.
+// logServers returns the outcome of a survey as operators get it. The map was asked for last.
 func logServers(s *jetstream.Surveyed) *operate.LogServers {
-	out := &operate.LogServers{}
-	for _, x := range s.Servers {
-		out.Servers = append(out.Servers, operate.LogServer{Name: x.Name, Problem: x.Problem})
-	}
-	for i, st := range s.Streams {
-		k := operate.KeptLog{Err: st.Err, Absent: errors.Is(st.Err, jetstream.ErrNoStream), Full: st.Full}
-		for _, r := range st.Replicas {
-			k.Keepers = append(k.Keepers, operate.LogKeeper{Server: r.Server, Missing: r.Missing, Lag: r.Lag})
-		}
-		if i == len(s.Streams)-1 {
-			out.Map = k
-		} else {
-			out.Logs = append(out.Logs, k)
-		}
-	}
-	return out
+	n := len(s.Streams) - 1
+	return &operate.LogServers{Servers: s.Servers, Logs: s.Streams[:n], Map: s.Streams[n]}
 }

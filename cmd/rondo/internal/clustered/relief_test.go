@@ -8,6 +8,7 @@ import (
 	"github.com/rondo-db/rondo/cluster/node"
 	"github.com/rondo-db/rondo/cluster/operate"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal/jetstream"
 )
 
 // A standingReplica is a store that says how far it is.
@@ -32,8 +33,8 @@ func TestRelief(t *testing.T) {
 	before := [2]uint64{a.store.Stats().Checkpoints, b.store.Stats().Checkpoints}
 	find := func(full int, wantA, wantB uint64) {
 		t.Helper()
-		k := operate.KeptLog{Full: full}
-		r.found(t.Context(), &operate.LogServers{Logs: []operate.KeptLog{k, k, k}})
+		k := jetstream.StreamHealth{Full: full}
+		r.found(t.Context(), &operate.LogServers{Logs: []jetstream.StreamHealth{k, k, k}})
 		running.Wait()
 		if gotA, gotB := a.store.Stats().Checkpoints-before[0], b.store.Stats().Checkpoints-before[1]; gotA != wantA || gotB != wantB {
 			t.Errorf("%d and %d checkpoints of logs full to %d %%, want %d and %d", gotA, gotB, full, wantA, wantB)

@@ -17,6 +17,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/operator"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/wal/jetstream"
 )
 
 // view is a cluster of two partitions on two nodes. Node b says odd things of itself.
@@ -86,7 +87,7 @@ func TestStateMessage(t *testing.T) {
 	s := service()
 	s.Blind = func() (time.Duration, error) { return 7 * time.Second, coord.ErrMapLost }
 	s.LogServers = func(context.Context) *operate.LogServers {
-		return &operate.LogServers{Servers: []operate.LogServer{{Name: "n\xff", Problem: "is silent"}}}
+		return &operate.LogServers{Servers: []jetstream.ServerHealth{{Name: "n\xff", Problem: "is silent"}}}
 	}
 	answer, err := s.State(t.Context(), connect.NewRequest(&rondov1.ClusterStateRequest{}))
 	if err != nil {
