@@ -185,7 +185,8 @@ func good(l *jetstream.StreamHealth) (keep, take int) {
 	return keep, take
 }
 
-// spareOf returns how many more servers may be lost before updates wait. It is negative if they wait.
+// spareOf returns how many more servers may be lost before updates wait. It is negative if they
+// wait.
 func spareOf(l *jetstream.StreamHealth) int {
 	keep, take := good(l)
 	most := len(l.Replicas)/2 + 1
