@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -133,16 +132,4 @@ func (c Credentials) tls() (*tls.Config, error) {
 func loopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
-}
-
-// Or returns c with the values of other where c has none.
-func (c Credentials) Or(other Credentials) Credentials {
-	if c.Password == "" && c.PasswordFile == "" {
-		c.Password, c.PasswordFile = other.Password, other.PasswordFile
-	}
-	if c.Token == "" && c.TokenFile == "" {
-		c.Token, c.TokenFile = other.Token, other.TokenFile
-	}
-	c.CA, c.Pair = cmp.Or(c.CA, other.CA), cmp.Or(c.Pair, other.Pair)
-	return c
 }

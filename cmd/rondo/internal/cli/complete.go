@@ -23,11 +23,7 @@ const (
 // file.
 func (c *Factory) CompleteSeries(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	ctx := cmd.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(ctx, CompleteTime)
+	ctx, cancel := context.WithTimeout(cmd.Context(), CompleteTime)
 	defer cancel()
 	o, err := c.Target().Open(ctx, core.Options{ReadOnly: true}, false)
 	if err != nil || o.Client == nil && o.Store == nil {
@@ -81,11 +77,7 @@ func nextParts(ctx context.Context, api rondov1.RondoCalls, word string) []cobra
 		last := ""
 		for _, s := range answer.Msg.GetSeries() {
 			path := s.GetPath()
-			rest, ok := strings.CutPrefix(path, word)
-			if !ok {
-				continue
-			}
-			if i := strings.IndexByte(rest, '/'); i >= 0 {
+			if i := strings.IndexByte(strings.TrimPrefix(path, word), '/'); i >= 0 {
 				path = path[:len(word)+i+1]
 			}
 			if path != last {

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"strings"
+	"cmp"
 
 	"github.com/spf13/pflag"
 
@@ -47,34 +47,20 @@ func (f *TargetFlags) addTo(set *pflag.FlagSet) {
 // credentials returns what says who a command is to the server at addr. What the configuration file
 // says is for the server that the file names, and goes to no other.
 func (p *Process) credentials(f TargetFlags, addr string) backend.Credentials {
-	value := func(flag, key string) string {
-		if flag != "" {
-			return flag
-		}
-		return p.Getenv(config.Variable(key))
+	of := p.Settings.values
+	if addr != of["daemon"] && !backend.SameServer(addr, of["daemon"]) {
+		of = nil
 	}
+	value := func(flag, key string) string { return cmp.Or(flag, p.Getenv(config.Variable(key)), of[key]) }
 	c := backend.Credentials{
 		PasswordFile: value(f.passwordFile, PasswordFileFlag), TokenFile: value(f.tokenFile, TokenFileFlag),
 		CA: value(f.CA, CAFlag), Pair: value(f.pair, PairFlag),
 	}
-	if c.PasswordFile == "" || f.passwordFile == "" && p.Getenv(passwordVariable) != "" {
+	if f.passwordFile == "" {
 		c.Password = p.Getenv(passwordVariable)
 	}
-	if c.TokenFile == "" || f.tokenFile == "" && p.Getenv(tokenVariable) != "" {
+	if f.tokenFile == "" {
 		c.Token = p.Getenv(tokenVariable)
 	}
-	of := p.Settings.values
-	if addr != of["daemon"] && !backend.SameServer(addr, of["daemon"]) {
-		return c
-	}
-	return c.Or(backend.Credentials{PasswordFile: of[PasswordFileFlag], TokenFile: of[TokenFileFlag], CA: of[CAFlag], Pair: p.besidePair(of[PairFlag])})
-}
-
-// besidePair returns the names of two files in the configuration file, as seen from here.
-func (p *Process) besidePair(pair string) string {
-	cert, key, ok := strings.Cut(pair, ",")
-	if !ok {
-		return pair
-	}
-	return config.Beside(p.Settings.File, strings.TrimSpace(cert)) + "," + config.Beside(p.Settings.File, strings.TrimSpace(key))
+	return c
 }

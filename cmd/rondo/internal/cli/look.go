@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"cmp"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
@@ -29,6 +34,29 @@ type LookFlags struct {
 	Color         string // one of whens
 }
 
+// AddTo adds the flags to a command. what is drawn: a chart.
+func (f *LookFlags) AddTo(cmd *cobra.Command, what string) {
+	set := cmd.Flags()
+	set.IntVar(&f.Width, "width", 0, "`columns` of the "+what+" (default: the terminal's)")
+	set.IntVar(&f.Height, "height", 0, "`lines` of the "+what+" with title and legend (default: the terminal's)")
+	set.BoolVar(&f.ASCII, "ascii", false, "draw with ASCII characters only (default: if the locale is not UTF-8)")
+	set.StringVar(&f.Color, "color", "auto", "when to use colours: auto, always or never")
+	CompleteFlag(cmd, "color", Whens)
+}
+
+// Check refuses flags without meaning.
+func (f *LookFlags) Check(set *pflag.FlagSet) error {
+	switch {
+	case !slices.Contains(Whens, f.Color):
+		return fmt.Errorf("--color %s: want %s", Quoted(f.Color), strings.Join(Whens, ", "))
+	case set.Changed("width") && (f.Width < chart.LeastWidth || f.Width > 1000):
+		return fmt.Errorf("--width %d: want %d to 1000", f.Width, chart.LeastWidth)
+	case set.Changed("height") && (f.Height < chart.LeastHeight || f.Height > 1000):
+		return fmt.Errorf("--height %d: want %d to 1000", f.Height, chart.LeastHeight)
+	}
+	return nil
+}
+
 // A Look is what drawings of a command look like.
 type Look struct {
 	Width, Height int
@@ -44,12 +72,7 @@ func (p *Process) Look(w io.Writer, f LookFlags) Look {
 			l.Width, l.Height = width, height-1 // the prompt needs a line
 		}
 	}
-	if f.Width > 0 {
-		l.Width = f.Width
-	}
-	if f.Height > 0 {
-		l.Height = f.Height
-	}
+	l.Width, l.Height = cmp.Or(f.Width, l.Width), cmp.Or(f.Height, l.Height)
 	return l
 }
 

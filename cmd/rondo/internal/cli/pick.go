@@ -265,11 +265,8 @@ func (p *Picker) All(ctx context.Context, req *rondov1.ListRequest) ([]string, e
 // ParseMatcher reads a label that series must have.
 func ParseMatcher(text string) (*typesv1.Matcher, error) {
 	i := strings.IndexAny(text, "=!")
-	if i < 1 {
-		return nil, fmt.Errorf("--label %s: want name=value, name!=value, name=~pattern or name!~pattern", Quoted(text))
-	}
 	for _, op := range []string{"=~", "!~", "!=", "="} {
-		if value, ok := strings.CutPrefix(text[i:], op); ok {
+		if value, ok := strings.CutPrefix(text[max(i, 0):], op); ok && i > 0 {
 			return &typesv1.Matcher{Name: text[:i], Op: op, Value: value}, nil
 		}
 	}

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
@@ -77,6 +79,9 @@ func (p *Process) configure(flag string) error {
 			values[key] = config.Beside(file, v)
 		}
 	}
+	if cert, key, ok := strings.Cut(values[PairFlag], ","); ok {
+		values[PairFlag] = config.Beside(file, strings.TrimSpace(cert)) + "," + config.Beside(file, strings.TrimSpace(key))
+	}
 	p.Settings = fileSettings{File: file, values: values}
 	return nil
 }
@@ -84,13 +89,7 @@ func (p *Process) configure(flag string) error {
 // choose returns the first value that is set: of a flag, of an environment variable, or of a key of
 // the configuration file. It returns "" if none is set.
 func (p *Process) choose(flag, variable, key string) string {
-	if flag != "" {
-		return flag
-	}
-	if v := p.Getenv(variable); v != "" {
-		return v
-	}
-	return p.Settings.values[key]
+	return cmp.Or(flag, p.Getenv(variable), p.Settings.values[key])
 }
 
 // baseVariable names the folder of files that the database stands for.

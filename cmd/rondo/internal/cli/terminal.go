@@ -6,6 +6,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"golang.org/x/term"
+
 	"github.com/rondo-db/rondo/internal/text"
 )
 
@@ -62,15 +64,7 @@ func IsTerminal(w any) bool {
 		return true
 	}
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull) // a character device too, but no terminal
-	return err != nil || !os.SameFile(info, null)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // OneLine returns a text from outside with control characters escaped, so that it fits in one line.

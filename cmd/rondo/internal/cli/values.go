@@ -14,6 +14,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/wal"
@@ -157,6 +158,19 @@ func (c *Factory) Location() *time.Location {
 		return rrdtool.Location(tz)
 	}
 	return time.Local
+}
+
+// Range reads the times of a range.
+func (c *Factory) Range(from, to string) (start, end int64, err error) {
+	location := c.Location()
+	start, end, err = attime.PairISO(from, to, c.Now().In(location))
+	switch {
+	case err != nil:
+		return 0, 0, fmt.Errorf("%w (%s)", err, TimesHint)
+	case start < 0 || end < start:
+		return 0, 0, fmt.Errorf("the range ends (%s) before it starts (%s)", Stamp(end, location), Stamp(start, location))
+	}
+	return start, end, nil
 }
 
 // TimesHint ends the error of a time that cannot be read.

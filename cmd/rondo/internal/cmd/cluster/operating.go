@@ -92,11 +92,7 @@ func clusterState(ctx context.Context, api rondov1.ClusterCalls) (*rondov1.Clust
 // completeState offers what pick finds in the state of the cluster.
 func (o *operating) completeState(cmd *cobra.Command, pick func(*rondov1.ClusterState) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp
-	ctx := cmd.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(ctx, cli.CompleteTime)
+	ctx, cancel := context.WithTimeout(cmd.Context(), cli.CompleteTime)
 	defer cancel()
 	var out []cobra.Completion
 	err := o.with(ctx, func(api rondov1.ClusterCalls) error {

@@ -101,11 +101,7 @@ func (q *querying) complete(cmd *cobra.Command, args []string, expr string) ([]c
 	if len(args) > 0 || !ok {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	ctx := cmd.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(ctx, cli.CompleteTime)
+	ctx, cancel := context.WithTimeout(cmd.Context(), cli.CompleteTime)
 	defer cancel()
 	var names []string
 	err := q.Target().Read(ctx, func(db *backend.Database) (err error) {

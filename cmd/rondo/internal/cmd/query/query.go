@@ -15,7 +15,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
-	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
@@ -83,12 +82,8 @@ func NewCommand(c *cli.Factory) *cobra.Command {
 	f.StringVar(&q.step, "step", "", "`length` of a step of a range: 15s, 5m (default: such that a chart is filled)")
 	f.StringVarP(&q.format, "output", "o", "", "output `format`: "+strings.Join(queryFormats, ", ")+" (default: chart for a range in a terminal, otherwise table)")
 	f.IntVar(&q.limit, "limit", 0, "the most `series` to print (default: all)")
-	f.IntVar(&q.Width, "width", 0, "`columns` of a chart (default: the terminal's)")
-	f.IntVar(&q.Height, "height", 0, "`lines` of a chart with title and legend (default: the terminal's)")
-	f.BoolVar(&q.ASCII, "ascii", false, "draw with ASCII characters only (default: if the locale is not UTF-8)")
-	f.StringVar(&q.Color, "color", "auto", "when to use colours: auto, always or never")
 	cli.CompleteFlag(cmd, "output", queryFormats)
-	cli.CompleteFlag(cmd, "color", cli.Whens)
+	q.LookFlags.AddTo(cmd, "chart")
 	return cmd
 }
 
@@ -116,12 +111,9 @@ func (q *querying) check(cmd *cobra.Command) error {
 		return errors.New("--end is for a range: give --range or --start, too")
 	case q.limit < 0 || q.limit == 0 && f.Changed("limit"):
 		return fmt.Errorf("--limit %d: want 1 or more", q.limit)
-	case !slices.Contains(cli.Whens, q.Color):
-		return fmt.Errorf("--color %s: want %s", cli.Quoted(q.Color), strings.Join(cli.Whens, ", "))
-	case f.Changed("width") && (q.Width < chart.LeastWidth || q.Width > 1000):
-		return fmt.Errorf("--width %d: want %d to 1000", q.Width, chart.LeastWidth)
-	case f.Changed("height") && (q.Height < chart.LeastHeight || q.Height > 1000):
-		return fmt.Errorf("--height %d: want %d to 1000", q.Height, chart.LeastHeight)
+	}
+	if err := q.LookFlags.Check(f); err != nil {
+		return err
 	}
 	for name, text := range map[string]string{"range": q.length, "step": q.step} {
 		if n, err := rra.ParseDuration(text); text != "" && (err != nil || n < 1) {
@@ -180,11 +172,10 @@ func (q *querying) request(expr string) (path string, form url.Values, err error
 	if q.limit > 0 {
 		form.Set("limit", strconv.Itoa(q.limit))
 	}
-	now, location := q.Now(), q.Location()
 	if !q.ranges() {
-		at := now.Unix()
+		at := q.Now().Unix()
 		if q.at != "" {
-			if at, err = attime.InstantISO(q.at, now.In(location)); err != nil {
+			if at, err = attime.InstantISO(q.at, q.Now().In(q.Location())); err != nil {
 				return "", nil, fmt.Errorf("%w (%s)", err, cli.TimesHint)
 			}
 		}
@@ -196,12 +187,9 @@ func (q *querying) request(expr string) (path string, form url.Values, err error
 		n, _ := rra.ParseDuration(q.length) // check has read it
 		from = fmt.Sprintf("end-%ds", n)
 	}
-	start, end, err := attime.PairISO(from, to, now.In(location))
-	switch {
-	case err != nil:
-		return "", nil, fmt.Errorf("%w (%s)", err, cli.TimesHint)
-	case end < start:
-		return "", nil, fmt.Errorf("the range ends (%s) before it starts (%s)", cli.Stamp(end, location), cli.Stamp(start, location))
+	start, end, err := q.Range(from, to)
+	if err != nil {
+		return "", nil, err
 	}
 	step := max(1, (end-start+queriedSteps-1)/queriedSteps)
 	if q.step != "" {

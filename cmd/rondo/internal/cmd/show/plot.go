@@ -61,21 +61,17 @@ func NewPlot(c *cli.Factory) *cobra.Command {
 	f.StringVarP(&p.end, "end", "e", "", "`time` at which the chart ends (default: now)")
 	f.StringVar(&p.cf, "cf", "", "consolidation `function` of the rows: AVERAGE, MIN, MAX or LAST (default: AVERAGE, else the first archive's)")
 	f.StringSliceVar(&p.ds, "ds", nil, "data `sources` to draw, by name or pattern, with commas between them (default: all)")
-	f.IntVar(&p.Width, "width", 0, "`columns` of the drawing (default: the terminal's)")
-	f.IntVar(&p.Height, "height", 0, "`lines` of the drawing with title and legend (default: the terminal's)")
 	f.StringVar(&p.lower, "lower", "", "the `value` at the bottom (default: the values decide)")
 	f.StringVar(&p.upper, "upper", "", "the `value` at the top (default: the values decide)")
 	f.BoolVar(&p.log, "log", false, "a logarithmic value axis")
 	f.BoolVar(&p.stack, "stack", false, "put the values on top of each other")
 	f.BoolVar(&p.binary, "binary", false, "print numbers in Ki, Mi, Gi: powers of 1024")
-	f.BoolVar(&p.ASCII, "ascii", false, "draw with ASCII characters only (default: if the locale is not UTF-8)")
 	f.BoolVar(&p.noLegend, "no-legend", false, "leave the legend out")
 	f.StringVar(&p.band, "band", "auto", "a band from MIN to MAX around lines: auto, always or never")
-	f.StringVar(&p.Color, "color", "auto", "when to use colours: auto, always or never")
 	f.StringVar(&p.watch, "watch", "", "draw again and again, with this `interval` between (default: "+watchDefault+")")
 	f.Lookup("watch").NoOptDefVal = watchDefault
 	cli.CompleteFlag(cmd, "cf", cli.Functions)
-	cli.CompleteFlag(cmd, "color", cli.Whens)
+	p.LookFlags.AddTo(cmd, "drawing")
 	cli.CompleteFlag(cmd, "band", cli.Whens)
 	return cmd
 }
@@ -98,18 +94,15 @@ func (p *plotting) check(cmd *cobra.Command, args []string) ([]string, error) {
 	switch {
 	case p.cf != "" && !slices.Contains(cli.Functions, strings.ToUpper(p.cf)):
 		return nil, fmt.Errorf("--cf %s: want %s", cli.Quoted(p.cf), strings.Join(cli.Functions, ", "))
-	case !slices.Contains(cli.Whens, p.Color):
-		return nil, fmt.Errorf("--color %s: want %s", cli.Quoted(p.Color), strings.Join(cli.Whens, ", "))
 	case !slices.Contains(cli.Whens, p.band):
 		return nil, fmt.Errorf("--band %s: want %s", cli.Quoted(p.band), strings.Join(cli.Whens, ", "))
-	case f.Changed("width") && (p.Width < chart.LeastWidth || p.Width > 1000):
-		return nil, fmt.Errorf("--width %d: want %d to 1000", p.Width, chart.LeastWidth)
-	case f.Changed("height") && (p.Height < chart.LeastHeight || p.Height > 1000):
-		return nil, fmt.Errorf("--height %d: want %d to 1000", p.Height, chart.LeastHeight)
 	case p.log && p.stack:
 		return nil, errors.New("--log and --stack do not go together: sums on a logarithmic axis mislead")
 	}
 	if _, err := p.every(); err != nil {
+		return nil, err
+	}
+	if err := p.LookFlags.Check(f); err != nil {
 		return nil, err
 	}
 	for name, text := range map[string]string{"lower": p.lower, "upper": p.upper} {

@@ -8,7 +8,6 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
-	"github.com/rondo-db/rondo/query/rrd/attime"
 )
 
 // draw returns the chart of the named series.
@@ -37,7 +36,6 @@ func (p *plotting) draw(ctx context.Context, o *backend.Database, names []string
 
 // times returns the range of the chart.
 func (p *plotting) times(lines []*plotLine) (start, end int64, err error) {
-	now, location := p.Now(), p.Location()
 	from, to := p.start, p.end
 	length := int64(leastPlotted)
 	newest := int64(0)
@@ -47,20 +45,16 @@ func (p *plotting) times(lines []*plotLine) (start, end int64, err error) {
 	}
 	if to == "" {
 		to = "now"
-		if from == "" && newest < now.Unix()-length {
+		if from == "" && newest < p.Now().Unix()-length {
 			to = strconv.FormatInt(newest, 10)
 		}
 	}
 	if from == "" {
 		from = fmt.Sprintf("end-%ds", length)
 	}
-	start, end, err = attime.PairISO(from, to, now.In(location))
-	switch {
-	case err != nil:
-		return 0, 0, fmt.Errorf("%w (%s)", err, cli.TimesHint)
-	case start < 0 || end <= start:
-		return 0, 0, fmt.Errorf("the range ends (%s) before it starts (%s)", cli.Stamp(end, location), cli.Stamp(start, location))
+	if start, end, err = p.Range(from, to); err == nil && end == start {
+		err = fmt.Errorf("the range ends where it starts (%s)", cli.Stamp(start, p.Location()))
 	}
 	start, end = p.shift.apply(start, end)
-	return start, end, nil
+	return start, end, err
 }

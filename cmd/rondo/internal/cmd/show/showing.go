@@ -10,7 +10,6 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -86,7 +85,6 @@ func (s *showing) function(d *rra.Definition) (cf rra.CF, row int64, ok bool) {
 // times returns the requested range. By default it ends with the last row, for people with the last
 // update, and has as many rows as a chart.
 func (s *showing) times(last, row int64) (start, end int64, err error) {
-	now, location := s.Now(), s.Location()
 	newest := last - last%row
 	begin := newest - chartedRows*row
 	if s.format == table.Formats[0] {
@@ -96,15 +94,9 @@ func (s *showing) times(last, row int64) (start, end int64, err error) {
 		return max(0, begin), newest, nil
 	}
 	from, to := cmp.Or(s.start, fmt.Sprintf("end-%ds", chartedRows*row)), cmp.Or(s.end, "now")
-	start, end, err = attime.PairISO(from, to, now.In(location))
+	start, end, err = s.Range(from, to)
 	if s.end == "" && newest > start { // behind the last update there are no rows
 		end = min(end, newest)
 	}
-	switch {
-	case err != nil:
-		return 0, 0, fmt.Errorf("%w (%s)", err, cli.TimesHint)
-	case start < 0 || end < start:
-		return 0, 0, fmt.Errorf("the range ends (%s) before it starts (%s)", cli.Stamp(end, location), cli.Stamp(start, location))
-	}
-	return start, end, nil
+	return start, end, err
 }

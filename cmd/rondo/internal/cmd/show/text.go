@@ -2,7 +2,6 @@ package show
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -132,37 +131,13 @@ func (v *view) charts(b *strings.Builder) {
 	}
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	for i, c := range v.columns {
-		x, n := spread(c.GetValues()), v.scales[i]
+		line := chart.Line{Rows: chart.Rows{Start: v.begin, Step: v.step, Values: c.GetValues()}}
+		x, n := line.Summary(v.begin, v.begin+v.step*int64(len(c.GetValues()))), v.scales[i]
 		// The chart comes last: its width in bytes is not its width on the screen.
 		_, _ = fmt.Fprintf(w, "%s\tmin %s\tavg %s\tmax %s\tlast %s\t%s\n", // a Builder does not fail
-			c.GetDs(), n(x.least), n(x.mean), n(x.greatest), n(x.last), chart.Spark(c.GetValues(), chartedRows, false))
+			c.GetDs(), n(x.Min), n(x.Avg), n(x.Max), n(x.Last), chart.Spark(c.GetValues(), chartedRows, false))
 	}
 	_ = w.Flush() // likewise
-}
-
-// A spreadOf is the smallest, mean, largest and last of some values.
-type spreadOf struct{ least, mean, greatest, last float64 }
-
-// spread returns the spread of the known values, or NaNs if none is known.
-func spread(values []float64) spreadOf {
-	x := spreadOf{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
-	sum, n := 0.0, 0
-	for _, v := range values {
-		if math.IsNaN(v) {
-			continue
-		}
-		if n == 0 || v < x.least {
-			x.least = v
-		}
-		if n == 0 || v > x.greatest {
-			x.greatest = v
-		}
-		sum, n, x.last = sum+v, n+1, v
-	}
-	if n > 0 {
-		x.mean = sum / float64(n)
-	}
-	return x
 }
 
 // table prints the newest rows.
