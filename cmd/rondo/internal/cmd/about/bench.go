@@ -17,12 +17,13 @@ import (
 // benchVerified is how many series bench compares with --verify.
 const benchVerified = 200
 
-// NewBench returns the command rondo bench with its subcommands.
+// NewBench returns the command rondo bench with its subcommands. They collect garbage as a server.
 func NewBench(*cli.Factory) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure the store on this machine",
-		Args:  cli.Takes(0, 0),
+		Use:              "bench",
+		Short:            "Measure the store on this machine",
+		Args:             cli.Takes(0, 0),
+		PersistentPreRun: func(*cobra.Command, []string) { cli.CollectGarbage(cli.SteadilyCollects) },
 	}
 	c.AddCommand(newBenchIngestCommand(), newBenchMillionCommand(), newBenchChildCommand())
 	return c
@@ -75,7 +76,6 @@ func newBenchChildCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cli.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cli.CollectGarbage(cli.SteadilyCollects)
 			return enginebench.Child(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 	}
