@@ -231,23 +231,6 @@ func (x *Spec) checkRest() error {
 	return nil
 }
 
-// A labelRoom makes copies of labels, many in one piece of memory.
-type labelRoom struct{ free []Label }
-
-func (r *labelRoom) clone(labels []Label) []Label {
-	n := len(labels)
-	if n == 0 {
-		return nil
-	}
-	if n > len(r.free) {
-		r.free = make([]Label, max(n, 256))
-	}
-	c := r.free[:n:n]
-	r.free = r.free[n:]
-	copy(c, labels)
-	return c
-}
-
 // passDamaged removes the series whose names cannot be looked up from plan.
 func passDamaged(plan []planned, out []Created) []planned {
 	return slices.DeleteFunc(plan, func(p planned) bool {

@@ -21,7 +21,6 @@ type pathCheck = func(path string) (key, clean string, err error)
 type planner struct {
 	verb    string // of what makes copies; empty: import
 	defs    admitting
-	labels  labelRoom
 	m       *rra.Machine
 	streams []rowblock.Geometry // of m
 	coder   rowCoder
@@ -48,7 +47,7 @@ func (x *planner) plan(sp *Spec, check pathCheck) (p planned, err error) {
 	if of.err != nil {
 		return p, p.failed(of.err)
 	}
-	p.Labels, p.m, p.def = x.labels.clone(sp.Labels), of.m, of.code
+	p.Labels, p.m, p.def = slices.Clone(sp.Labels), of.m, of.code
 	if sp.Copy == nil {
 		p.Start, p.SmoothHash = sp.Start, sp.SmoothHash
 		return p, nil

@@ -159,7 +159,6 @@ func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error
 // planMetadata checks metadata. out says what is wrong with the rest.
 func (s *Store) planMetadata(ms []PathMetadata, out []error) []keyed {
 	plan := make([]keyed, 0, len(ms))
-	var labels labelRoom
 	for i, m := range ms {
 		if m.Expires {
 			m.Metadata = Metadata{Time: m.Time, Expired: true}
@@ -176,7 +175,7 @@ func (s *Store) planMetadata(ms []PathMetadata, out []error) []keyed {
 			out[i] = fmt.Errorf("metadata of %.200q: %w", m.Path, err)
 			continue
 		}
-		m.Attributes = labels.clone(m.Attributes) // keep no slice of the caller's
+		m.Attributes = slices.Clone(m.Attributes) // keep no slice of the caller's
 		plan = append(plan, keyed{key: key, Metadata: m.Metadata, ifTime: m.Expires, at: i})
 	}
 	return plan
