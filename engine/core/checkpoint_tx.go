@@ -103,6 +103,9 @@ func (sn *snapshot) windowSlot(stream int) int64 {
 	return rowblock.FloorDiv(sn.last[stream]-st.Rows+1, st.Slot)
 }
 
+// blockRoom is more than most blocks take, in bytes.
+const blockRoom = 64 << 10
+
 // queueBlock adds a sub-block to a slot; write puts it into the database.
 func (w *checkpointTx) queueBlock(sn *snapshot, stream int, slot int64, strips []rowblock.Strip) {
 	if len(strips) == 0 {
@@ -112,6 +115,9 @@ func (w *checkpointTx) queueBlock(sn *snapshot, stream int, slot int64, strips [
 	k := rowblock.Key(nil, sn.g.c.id, stream, slot, e.Hi, sn.g.id)
 	e.Hi++
 	e.Pos = uint64(sn.pos)
+	if cap(w.buf)-len(w.buf) < blockRoom { // to grow buf would copy what the puts keep alive
+		w.buf = make([]byte, 0, 4*blockRoom)
+	}
 	from := len(w.buf)
 	w.buf = rowblock.Append(w.buf, k, strips)
 	w.puts = append(w.puts, pair{k, w.buf[from:len(w.buf):len(w.buf)]})

@@ -22,7 +22,7 @@ import (
 // groups, and skips runs that the state of a group already includes. Changes of the catalogue are
 // applied here, in order. A store that is opened for one command defers the samples: see deferRun.
 
-const replayChunk = 512 << 10 // bytes of records handed to the shards at a time
+const replayChunk = 64 << 10 // bytes of records handed to the shards at a time
 
 // replay applies the log behind the catalogue's position.
 func (s *Store) replay() error {
