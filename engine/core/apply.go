@@ -23,8 +23,7 @@ var ascending = func() (list [1 << groupShift]int32) {
 	return list
 }()
 
-// indices returns the indices of the series of a run, sample by sample. They hold until the next
-// call.
+// indices returns the indices of the series of samples. They hold until the next call.
 func (sh *shard) indices(g *group, samples []sample, dense bool) []int32 {
 	if dense {
 		return ascending[g.c.index(samples[0].ref.number()):][:len(samples)]
@@ -36,37 +35,51 @@ func (sh *shard) indices(g *group, samples []sample, dense bool) []int32 {
 	return sh.index
 }
 
-// applySamples applies samples of b to g, and counts their outcome in o: a run from the sample from
-// on, whose series are at the given indices. Plain ones step together, in blocks. The caller holds
-// g.mu.
-func (sh *shard) applySamples(g *group, b *Batch, from uint32, index []int32, o *outcome) {
+// A stretch is samples of a group at one time, with as many values each.
+type stretch struct {
+	at     rra.Time
+	each   int // values of a sample
+	values []rra.Value
+	texts  []string
+	from   int // index of the first sample in the batch
+}
+
+// stretch returns the samples of b from one on that are n and have the same time and as many
+// values.
+func (b *Batch) stretch(from, n int) *stretch {
+	first := &b.samples[from]
+	return &stretch{first.at, int(first.n), b.values[first.first:][:n*int(first.n)], b.texts, from}
+}
+
+// applySamples applies samples, whose series are at the given indices, to g, and counts their
+// outcome in o. Plain ones step together, in blocks. The caller holds g.mu.
+func (sh *shard) applySamples(g *group, st *stretch, index []int32, o *outcome) {
 	// Without a window, samples that an earlier window held go first.
 	holds := sh.reorder != 0 || len(g.held) > 0
 	blocks := g.c.tabular && !holds
 	sh.reach = rra.BlockSeries
 	for n := 0; n < len(index); n++ {
 		if blocks {
-			n += sh.applyBlock(g, b, from+uint32(n), index[n:], o)
+			n += sh.applyBlock(g, st, n, index, o)
 		}
 		if n < len(index) {
-			sh.applyOdd(g, b, from+uint32(n), int(index[n]), o)
+			sh.applyOdd(g, st, n, int(index[n]), o)
 		}
 	}
 }
 
-// applyBlock applies samples of b from one on that can step together, in one block or in several.
-// It returns how many: the one behind them must be applied by itself.
-func (sh *shard) applyBlock(g *group, b *Batch, from uint32, index []int32, o *outcome) (n int) {
-	bl, first := &sh.block, b.samples[from] // all have the same time and as many values
-	values := b.values[first.first:]
+// applyBlock applies samples from number from on that can step together, in one block or in
+// several. It returns how many: the one behind them must be applied by itself.
+func (sh *shard) applyBlock(g *group, st *stretch, from int, index []int32, o *outcome) int {
+	bl, n := &sh.block, from
 	for n < len(index) {
-		bl.Begin(g.table(), first.at)
+		bl.Begin(g.table(), st.at)
 		for n < len(index) && bl.Len() < rra.BlockSeries {
-			d, list := g.plain(int(first.n), index[n:min(len(index), n+sh.reach, n+rra.BlockSeries-bl.Len())])
+			d, list := g.plain(st.each, index[n:min(len(index), n+sh.reach, n+rra.BlockSeries-bl.Len())])
 			if len(list) == 0 {
 				break
 			}
-			taken, texts := bl.Take(d.m, list, values[n*d.values:(n+len(list))*d.values], b.texts)
+			taken, texts := bl.Take(d.m, list, st.values[n*d.values:(n+len(list))*d.values], st.texts)
 			for _, t := range texts {
 				g.setText(int(t.Index), t.Texts)
 			}
@@ -86,7 +99,7 @@ func (sh *shard) applyBlock(g *group, b *Batch, from uint32, index []int32, o *o
 			g.pushBlock(&sh.coder, bl.Index(), &rows[i])
 		}
 	}
-	return n
+	return n - from
 }
 
 // plain returns the indices, from the first on, of series that nothing is the matter with. They
@@ -116,14 +129,14 @@ func (g *group) plain(values int, index []int32) (*definition, []int32) {
 	return d, index[:taken]
 }
 
-// applyOdd applies a sample that does not step together with others.
-func (sh *shard) applyOdd(g *group, b *Batch, i uint32, index int, o *outcome) {
+// applyOdd applies sample n, which does not step together with others.
+func (sh *shard) applyOdd(g *group, st *stretch, n, index int, o *outcome) {
 	d, err := g.taking(index)
 	if err == nil {
-		err = sh.applyOne(g, d, index, b, i)
+		err = sh.applyOne(g, d, index, st.at, st.values[n*st.each:][:st.each], st.texts)
 	}
 	if err != nil {
-		o.reject(int(i), err)
+		o.reject(st.from+n, err)
 		return
 	}
 	o.accepted++
@@ -144,18 +157,16 @@ func (g *group) taking(index int) (*definition, error) {
 	return d, nil
 }
 
-// applyOne applies sample i of b. It holds the sample back if there is a reorder window, or earlier
+// applyOne applies a sample. It holds the sample back if there is a reorder window, or earlier
 // samples of the series are held. The caller holds g.mu.
-func (sh *shard) applyOne(g *group, d *definition, index int, b *Batch, i uint32) error {
-	sm := &b.samples[i]
-	values := b.values[sm.first : sm.first+uint32(sm.n)]
+func (sh *shard) applyOne(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string) error {
 	switch {
 	case len(values) != d.values:
 		return fmt.Errorf("%d values for %d data sources: %w", len(values), d.values, ErrShape)
 	case !g.c.seasonal && (sh.reorder != 0 || g.held[index] != nil):
-		return sh.hold(g, d, index, sm.at, values, b.texts)
+		return sh.hold(g, d, index, at, values, texts)
 	}
-	return sh.step(g, d, index, sm.at, values, b.texts)
+	return sh.step(g, d, index, at, values, texts)
 }
 
 // applyCommand applies the samples [from, to) of b, all of one series, as one update command: the
@@ -169,7 +180,8 @@ func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, flags byte, o
 	}
 	stopped := flags&commandStopped != 0
 	for i := from; i < to; i++ {
-		if err := sh.applyOne(g, d, index, b, i); err != nil {
+		sm := &b.samples[i]
+		if err := sh.applyOne(g, d, index, sm.at, b.values[sm.first:][:sm.n], b.texts); err != nil {
 			if _, late := errors.AsType[*rra.TimeError](err); late && flags&commandSkipLate != 0 {
 				o.skipped++
 				continue
@@ -201,32 +213,24 @@ func (g *group) changed(pos wal.Pos) {
 	g.dirty = true
 }
 
-// follow moves the applied coding context of g over samples of a batch, whose series are at the
-// given indices, as decoding their record would.
-func (g *group) follow(index []int32, samples []sample, values []rra.Value) {
-	n := g.c.sources
-	last := samples[len(samples)-1]
-	if all := values[samples[0].first : last.first+uint32(last.n)]; n == 1 && len(all) == len(index) {
-		g.followOne(index, all)
-		return
-	}
-	for i := range samples {
-		sm, at := &samples[i], int(index[i])*n
-		for j, v := range values[sm.first : sm.first+uint32(sm.n)] {
-			if v.Tag != rra.TagUnknown && v.Tag < rra.TagText {
-				g.ctx[at+j], g.ctxTag[at+j] = v.Bits, uint8(v.Tag)
+// follow moves the applied coding context of g over samples, whose series are at the given indices,
+// as decoding their record would.
+func (g *group) follow(index []int32, st *stretch) {
+	ctx, values := g.ctx, st.values
+	tags := g.ctxTag[:len(ctx)]
+	if st.each == 1 && g.c.sources == 1 {
+		for j, at := range index[:len(values)] {
+			if v := &values[j]; v.Tag != rra.TagUnknown && v.Tag < rra.TagText {
+				ctx[at], tags[at] = v.Bits, uint8(v.Tag)
 			}
 		}
+		return
 	}
-}
-
-// followOne is follow for one value of each series.
-func (g *group) followOne(index []int32, values []rra.Value) {
-	ctx := g.ctx
-	tags := g.ctxTag[:len(ctx)]
-	for j, at := range index[:len(values)] {
-		if v := &values[j]; v.Tag != rra.TagUnknown && v.Tag < rra.TagText {
-			ctx[at], tags[at] = v.Bits, uint8(v.Tag)
+	for i, at := range index {
+		for j, v := range values[i*st.each:][:st.each] {
+			if k := int(at)*g.c.sources + j; v.Tag != rra.TagUnknown && v.Tag < rra.TagText {
+				ctx[k], tags[k] = v.Bits, uint8(v.Tag)
+			}
 		}
 	}
 }
@@ -250,12 +254,17 @@ func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, n *numbers.Numbe
 	r := record.Reader{Rest: h.body}
 	switch h.kind {
 	case runSamples:
-		dense := readSamples(&r, g, h.at, b)
-		if r.Err == nil && len(b.samples) > 0 {
-			sh.applySamples(g, b, 0, sh.indices(g, b.samples, dense), &o)
+		st, index := sh.readSamples(&r, g, h.at)
+		if r.Err == nil {
+			sh.applySamples(g, &st, index, &o)
+		}
+		for i := range o.first { // the answer names their series
+			x := &o.first[i]
+			b.samples = append(b.samples, sample{ref: g.ref(int(index[x.Index])), at: h.at})
+			x.Index = i
 		}
 	case runCommand:
-		_, flags := readCommand(&r, g, h.at, b)
+		flags := readCommand(&r, g, h.at, b)
 		if r.Err == nil && len(b.samples) > 0 {
 			sh.applyCommand(g, b, 0, uint32(len(b.samples)), flags, &o)
 		}

@@ -44,11 +44,12 @@ func BenchmarkApplyLate(b *testing.B) {
 	sh, g, batch := benchGroup(b)
 	var o outcome
 	index := sh.indices(g, batch.samples, true)
-	sh.applySamples(g, batch, 0, index, &o)
+	st := batch.stretch(0, len(index))
+	sh.applySamples(g, st, index, &o)
 	b.ResetTimer()
 	for range b.N / len(batch.samples) {
 		o = outcome{}
-		sh.applySamples(g, batch, 0, index, &o)
+		sh.applySamples(g, st, index, &o)
 	}
 }
 
@@ -99,8 +100,9 @@ func benchmarkApply(b *testing.B, hosts, sources int, archives []rra.Archive) {
 					to++
 				}
 				index := sh.indices(g, bt.samples[from:to], true)
-				g.follow(index, bt.samples[from:to], bt.values)
-				sh.applySamples(g, bt, from, index, &o)
+				st := bt.stretch(int(from), len(index))
+				g.follow(index, st)
+				sh.applySamples(g, st, index, &o)
 				if round%100 == 0 { // what a checkpoint takes away
 					g.pend.Free()
 				}

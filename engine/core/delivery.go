@@ -153,15 +153,19 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	}
 	defer g.mu.Unlock()
 	g.used = true
-	index := sh.indices(g, t.batch.samples[r.from:r.to], r.dense)
-	g.follow(index, t.batch.samples[r.from:r.to], t.batch.values)
 	if at := int64(t.batch.samples[r.to-1].at); at > sh.stats.newest.Load() {
 		sh.stats.newest.Store(at)
 	}
+	index := sh.indices(g, t.batch.samples[r.from:r.to], r.dense)
 	if g.c.seasonal || r.command {
+		for i := range index {
+			g.follow(index[i:i+1], t.batch.stretch(int(r.from)+i, 1))
+		}
 		sh.applyCommand(g, t.batch, r.from, r.to, r.flags, o)
 	} else {
-		sh.applySamples(g, t.batch, r.from, index, o)
+		st := t.batch.stretch(int(r.from), len(index))
+		g.follow(index, st)
+		sh.applySamples(g, st, index, o)
 	}
 	g.changed(t.pos)
 }

@@ -196,46 +196,49 @@ func readRun(r *record.Reader, base rra.Time) runHeader {
 	return h
 }
 
-// readSamples decodes the body of a run into b, which is empty. It reports whether the run is
-// dense. The caller holds g.mu and gives the applied context, which moves on.
-func readSamples(r *record.Reader, g *group, at rra.Time, b *Batch) (dense bool) {
-	c := g.c
-	n := r.Uvarint()
-	ranges := r.Uvarint()
-	if n > uint64(c.sources) || ranges > uint64(len(r.Rest)) {
+// readSamples decodes the body of a run, and returns the indices of its series. The caller holds
+// g.mu and gives the applied context, which moves on.
+func (sh *shard) readSamples(r *record.Reader, g *group, at rra.Time) (st stretch, index []int32) {
+	n, ranges := r.Uvarint(), r.Uvarint()
+	if n > uint64(g.c.sources) || ranges > uint64(len(r.Rest)) {
 		r.Fail()
-		return false
+		return st, nil
 	}
+	index = sh.index[:0]
 	for range ranges {
 		first, count := r.Uvarint(), r.Uvarint()
-		if r.Err != nil || first+count > uint64(g.capacity) || first+count < first || len(b.samples)+int(count) > 1<<20 {
+		if r.Err != nil || first+count > uint64(g.capacity) || first+count < first || len(index)+int(count) > 1<<20 {
 			r.Fail()
-			return false
+			return st, nil
 		}
-		for i := range count {
-			b.samples = append(b.samples, sample{ref: g.ref(int(first + i)), at: at, n: uint16(n)})
-		}
+		index = append(index, ascending[first:first+count]...)
 	}
-	for i := range b.samples {
-		sm := &b.samples[i]
-		sm.first = uint32(len(b.values))
-		k := c.index(sm.ref.number()) * c.sources
-		for j := range int(n) {
-			b.values = append(b.values, r.Value(&b.texts, &g.ctx[k+j], &g.ctxTag[k+j]))
-		}
+	sh.index = index
+	b, each := &sh.batch, int(n)
+	for _, i := range index {
+		g.readValues(r, b, int(i), each)
 	}
-	return ranges == 1
+	return stretch{at: at, each: each, values: b.values, texts: b.texts}, index
+}
+
+// readValues decodes n values of the series at an index into b.
+func (g *group) readValues(r *record.Reader, b *Batch, index, n int) {
+	k := index * g.c.sources
+	ctx, tags := g.ctx[k:][:n], g.ctxTag[k:][:n]
+	for j := range ctx {
+		b.values = append(b.values, r.Value(&b.texts, &ctx[j], &tags[j]))
+	}
 }
 
 // readCommand decodes the body of a command run into b.
-func readCommand(r *record.Reader, g *group, at rra.Time, b *Batch) (index int, flags byte) {
+func readCommand(r *record.Reader, g *group, at rra.Time, b *Batch) (flags byte) {
 	c := g.c
-	index = int(r.Uvarint())
+	index := int(r.Uvarint())
 	flags = r.Byte()
 	count := r.Uvarint()
 	if r.Err != nil || index < 0 || index >= g.capacity || count > uint64(len(r.Rest)) {
 		r.Fail()
-		return 0, 0
+		return 0
 	}
 	ref := g.ref(index)
 	for range count {
@@ -243,13 +246,10 @@ func readCommand(r *record.Reader, g *group, at rra.Time, b *Batch) (index int, 
 		at = r.Time(at)
 		if n > uint64(c.sources) {
 			r.Fail()
-			return index, flags
+			return flags
 		}
 		b.samples = append(b.samples, sample{ref: ref, at: at, first: uint32(len(b.values)), n: uint16(n)})
-		for j := range int(n) {
-			k := index*c.sources + j
-			b.values = append(b.values, r.Value(&b.texts, &g.ctx[k], &g.ctxTag[k]))
-		}
+		g.readValues(r, b, index, int(n))
 	}
-	return index, flags
+	return flags
 }

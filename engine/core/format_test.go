@@ -132,8 +132,9 @@ func TestPageState(t *testing.T) {
 	}
 	var o outcome
 	index := []int32{0, 1}
-	g.follow(index, batch.samples, batch.values)
-	(&shard{}).applySamples(g, &batch, 0, index, &o)
+	st := batch.stretch(0, len(index))
+	g.follow(index, st)
+	(&shard{}).applySamples(g, st, index, &o)
 	g.pos = 3
 	if got := endState(g.appendState(nil), g.dir.Clone(len(c.streams)), g.stateKey()); !bytes.Equal(got, b) {
 		t.Errorf("state: %x, the page says %x", got, b)

@@ -230,7 +230,7 @@ func FuzzState(f *testing.F) {
 		}
 		var o outcome
 		for i := range b.samples {
-			sh.applySamples(g, &b, uint32(i), sh.indices(g, b.samples[i:i+1], false), &o)
+			sh.applySamples(g, b.stretch(i, 1), sh.indices(g, b.samples[i:i+1], false), &o)
 		}
 		for i := range g.held {
 			if sh.applyAllHeld(g, i); g.held[i] != nil && g.definition(i) != nil && g.refused[i] == nil {

@@ -130,13 +130,10 @@ func appendWhole(dst []byte, v rra.Value, texts []string, prev *uint64, tag *uin
 // A text is appended to *texts.
 func (r *Reader) Value(texts *[]string, prev *uint64, tag *uint8) rra.Value {
 	if len(r.Rest) > 0 && r.Rest[0]&3 == modeXOR {
+		var low [8]byte
 		c := r.Byte()
-		trail, size := uint(c>>5), uint(c>>2&7)+1
-		var x uint64
-		for i, b := range r.Bytes(uint64(size)) {
-			x |= uint64(b) << (8 * uint(i))
-		}
-		*prev ^= x << (8 * trail)
+		copy(low[:], r.Bytes(uint64(c>>2&7)+1))
+		*prev ^= binary.LittleEndian.Uint64(low[:]) << (8 * (c >> 5))
 		return rra.Value{Bits: *prev, Tag: rra.TagFloat}
 	}
 	u := r.Uvarint()
