@@ -3,7 +3,6 @@ package peer
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/record"
@@ -12,9 +11,8 @@ import (
 
 // A batch is packed as its flags, its session (8 bytes, little-endian) and number if it has them,
 // the number of refused samples to name, the number of samples, and the samples. A sample is a byte
-// that says what is as in the sample before, what is not, and its values: a tag each, and eight
-// bytes of a float, a zigzag varint of an integer, a length and bytes of a text, or a varint of
-// anything else.
+// that says what is as in the sample before, what is not, and its values, each coded against the
+// one before as in the log.
 
 const (
 	batchSkipPast = 1
@@ -46,6 +44,8 @@ func appendBatch(dst []byte, b *core.Batch, n core.Number) []byte {
 	dst = binary.AppendUvarint(dst, uint64(b.Len()))
 	var ref core.Ref
 	var at rra.Time
+	var prev uint64
+	var tag uint8
 	count := 0
 	for s := range b.All() {
 		var kind byte
@@ -73,26 +73,10 @@ func appendBatch(dst []byte, b *core.Batch, n core.Number) []byte {
 		}
 		ref, at, count = s.Ref, s.At, len(s.Values)
 		for _, v := range s.Values {
-			dst = appendValue(dst, v, s.Texts)
+			dst = record.AppendValue(dst, v, s.Texts, &prev, &tag)
 		}
 	}
 	return dst
-}
-
-func appendValue(dst []byte, v rra.Value, texts []string) []byte {
-	dst = append(dst, byte(v.Tag))
-	switch v.Tag {
-	case rra.TagUnknown:
-		return dst
-	case rra.TagInt:
-		return binary.AppendVarint(dst, int64(v.Bits))
-	case rra.TagFloat:
-		return binary.LittleEndian.AppendUint64(dst, v.Bits)
-	case rra.TagText, rra.TagInvalid:
-		t := texts[v.Bits]
-		return append(binary.AppendUvarint(dst, uint64(len(t))), t...)
-	}
-	return binary.AppendUvarint(dst, v.Bits)
 }
 
 // A batchReader reads packed batches. It keeps its memory.
@@ -113,6 +97,8 @@ func (r *batchReader) read(packed []byte, b *core.Batch) (n core.Number, err err
 	b.Rejections = int(r.Varint())
 	var ref core.Ref
 	var at rra.Time
+	var prev uint64
+	var tag uint8
 	count := uint64(0)
 	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {
 		kind := r.Byte()
@@ -131,7 +117,11 @@ func (r *batchReader) read(packed []byte, b *core.Batch) (n core.Number, err err
 		}
 		r.values, r.texts = r.values[:0], r.texts[:0]
 		for range count {
-			r.value()
+			v := r.Value(&r.texts, &prev, &tag)
+			if v.Tag == rra.TagUnknown {
+				v = rra.Unknown
+			}
+			r.values = append(r.values, v)
 		}
 		if r.Err != nil {
 			break
@@ -151,54 +141,15 @@ func (r *batchReader) read(packed []byte, b *core.Batch) (n core.Number, err err
 	return n, nil
 }
 
-// value reads one value into r.values.
-func (r *batchReader) value() {
-	v := rra.Value{Tag: rra.Tag(r.Byte())}
-	switch v.Tag {
-	case rra.TagUnknown:
-	case rra.TagInt:
-		v.Bits = uint64(r.Varint())
-	case rra.TagFloat:
-		v.Bits = r.Uint64()
-	case rra.TagText, rra.TagInvalid:
-		v.Bits = uint64(len(r.texts))
-		r.texts = append(r.texts, r.Text())
-	case rra.TagUint, rra.TagDecimal, rra.TagExponent:
-		v.Bits = r.Uvarint()
-	default:
-		r.Fail()
-	}
-	r.values = append(r.values, v)
-}
-
-// Batches for several partitions are packed one behind the other, each as its number, its
-// partition, its length in bytes, and the batch as appendBatch packs it.
-
-// A packedPart is one of them.
+// A packedPart is a packed batch on its way. A message of a stream has some, one behind the other.
 type packedPart struct {
 	number    uint64
 	partition uint32
-	batch     []byte
+	batch     []byte // of what was read, a part of the message
 }
 
-// appendTo appends p to dst.
-func (p *packedPart) appendTo(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, p.number)
-	dst = binary.AppendUvarint(dst, uint64(p.partition))
-	dst = binary.AppendUvarint(dst, uint64(len(p.batch)))
-	return append(dst, p.batch...)
-}
-
-// cutPart returns the first batch of those that are packed, and the others. The batch is a part of
-// packed.
-func cutPart(packed []byte) (p packedPart, rest []byte, err error) {
-	r := record.Reader{Rest: packed}
-	p.number = r.Uvarint()
-	partition := r.Uvarint()
-	p.batch = r.Bytes(r.Uvarint())
-	if r.Err != nil || partition > math.MaxUint32 {
-		return p, nil, fmt.Errorf("packed batches of %d bytes do not parse: %w", len(packed), core.ErrInvalid)
-	}
-	p.partition = uint32(partition)
-	return p, r.Rest, nil
+func codePart(k *coder, x *packedPart) {
+	number(k, &x.number)
+	number(k, &x.partition)
+	k.bytes(&x.batch)
 }

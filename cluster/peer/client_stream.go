@@ -104,11 +104,11 @@ func (s *submitStream) sends() {
 			_ = s.rpc.CloseRequest() // the other side may be gone
 			return
 		}
-		m.rest = m.rest[:0]
+		k := coder{writes: true, out: m.rest[:0]}
 		for _, f := range all {
-			p := packedPart{f.number, f.c.partition, f.packed}
-			m.rest = p.appendTo(m.rest)
+			codePart(&k, &packedPart{f.number, f.c.partition, f.packed})
 		}
+		m.rest = k.out
 		err := s.rpc.Send(&m)
 		for _, f := range all {
 			f.free()

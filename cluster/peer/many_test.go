@@ -136,8 +136,8 @@ func TestCloseFailsBatches(t *testing.T) {
 func TestMalformedBatchesEndTheStream(t *testing.T) {
 	e := &stuckEngine{enginetest.Open(t), make(chan *core.Ticket, 1)}
 	send, receive := node(t, serve(t, several(e)).URL).Stream(t.Context())
-	good := "\x01\x00\x03\x00\x00\x00"              // number, partition, length, a batch of no samples
-	for _, packed := range []string{good, "\x02"} { // a number and no more
+	good := "\x02\x00\x03\x00\x00\x00"              // number, partition, length, a batch of no samples
+	for _, packed := range []string{good, "\x04"} { // a number and no more
 		if err := send(packed); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/record"
 )
 
 // inFlight is how many batches of one partition may be on their way.
@@ -96,12 +97,12 @@ func (in *intake) receive(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for rest := m.rest; len(rest) > 0; {
+		for k := (coder{Reader: record.Reader{Rest: m.rest}}); len(k.Rest) > 0; {
 			x := arrivals.Get().(*arrival)
 			x.in, x.engine, x.err, x.asked = in, nil, nil, false
-			if x.part, rest, err = cutPart(rest); err != nil {
+			if codePart(&k, &x.part); k.Err != nil {
 				arrivals.Put(x)
-				return connect.NewError(connect.CodeInvalidArgument, err)
+				return connect.NewError(connect.CodeInvalidArgument, malformed("batches: %w", k.Err))
 			}
 			in.mu.Lock()
 			in.under++
