@@ -225,7 +225,7 @@ func (r *raster) large(k look, x, y int, c pixel) {
 	l := line{angle: int(k.angle)}
 	clip := r.clip
 	hard := r.scanner.hard
-	r.scanner.begin()
+	r.scanner.begin(false)
 	for _, polygon := range outlineOf(k) {
 		for i, p := range polygon {
 			p = l.turn(p)

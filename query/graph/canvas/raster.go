@@ -55,19 +55,54 @@ func (r *raster) Fill(c Color, paths ...[]Point) {
 			return
 		}
 	}
-	r.scanner.begin()
+	r.scanner.begin(len(paths) == 1 && steep(r.points))
+	box := image.Rectangle{}
 	for _, path := range paths {
-		r.points = device(path, r.zoom, r.points)
-		r.scanner.polygon(r.points, r.clip)
+		if r.points = device(path, r.zoom, r.points); len(r.points) > 0 {
+			box = box.Union(r.box(0))
+			r.scanner.polygon(r.points, r.clip)
+		}
 	}
-	p := premultiplied(c)
-	r.scanner.scan(r.clip, func(x, y int, cover []uint8) { r.blend(x, y, cover, p) })
+	r.paint(premultiplied(c), box)
+}
+
+// box returns the pixels within the clip that a line of some half width through r.points may touch.
+func (r *raster) box(half float64) image.Rectangle {
+	lo, hi := corners(r.points)
+	return image.Rect(int(math.Floor(lo.X-half)), int(math.Floor(lo.Y-half)), int(math.Ceil(hi.X+half)), int(math.Ceil(hi.Y+half))).Intersect(r.clip)
+}
+
+// paint paints the shape in the scanner, which lies within a box.
+func (r *raster) paint(c pixel, box image.Rectangle) {
+	if !r.scanner.turned {
+		r.scanner.scan(box, func(x, y int, cover []uint8) { r.blend(x, y, cover, c) })
+		return
+	}
+	m := &r.mask
+	m.reset(box)
+	r.scanner.scan(turned(box), func(y, x int, cover []uint8) {
+		at := (y-box.Min.Y)*box.Dx() + x - box.Min.X
+		for _, v := range cover {
+			m.cover[at] = v
+			at += box.Dx()
+		}
+	})
+	r.blendMask(c)
+}
+
+// blendMask puts a colour over the pixels of the mask.
+func (r *raster) blendMask(c pixel) {
+	m := &r.mask
+	for y := m.Min.Y; y < m.Max.Y; y++ {
+		at := (y - m.Min.Y) * m.Dx()
+		r.blend(m.Min.X, y, m.cover[at:at+m.Dx()], c)
+	}
 }
 
 func (r *raster) Gradient(path []Point, y1 float64, c1 Color, y2 float64, c2 Color) {
 	shade := shader(y1*r.zoom, c1, y2*r.zoom, c2)
 	r.points = device(path, r.zoom, r.points)
-	r.scanner.begin()
+	r.scanner.begin(false)
 	r.scanner.polygon(r.points, r.clip)
 	r.scanner.scan(r.clip, func(x, y int, cover []uint8) {
 		r.blend(x, y, cover, premultiplied(shade(float64(y)+0.5)))
@@ -110,12 +145,15 @@ func (r *raster) Stroke(s Stroke, path []Point) {
 		r.strokeStairs(s, half, dash)
 		return
 	}
-	clip := r.clip
-	r.scanner.begin()
-	o := outliner{half: half, cap: s.Cap, join: s.Join, emit: func(p []Point) { r.scanner.polygon(p, clip) }}
+	reach := half
+	if s.Join == MiterJoin { // corners are pointed
+		reach *= miterLimit
+	}
+	box := r.box(reach)
+	r.scanner.begin(steep(r.points))
+	o := outliner{half: half, cap: s.Cap, join: s.Join, emit: func(p []Point) { r.scanner.polygon(p, box) }}
 	dashed(r.points, dash, s.DashOffset*r.zoom, o.line)
-	p := premultiplied(s.Color)
-	r.scanner.scan(clip, func(x, y int, cover []uint8) { r.blend(x, y, cover, p) })
+	r.paint(premultiplied(s.Color), box)
 }
 
 // A pixel is a colour multiplied by its alpha.

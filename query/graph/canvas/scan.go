@@ -34,13 +34,37 @@ type scanner struct {
 	sum    []int32 // differences of coverage along one row of pixels
 	row    []uint8
 	hard   bool // pixels are covered or not
+	turned bool // x and y are exchanged: columns of pixels are scanned
 }
 
-func (s *scanner) begin() { s.edges = s.edges[:0] }
+func (s *scanner) begin(turned bool) { s.edges, s.turned = s.edges[:0], turned }
+
+// steep reports whether the edges of a shape with this path, or line, are much higher than wide.
+// Its columns are scanned then: the line of a graph goes up and down hundreds of times, but crosses
+// a column only once.
+func steep(p []Point) bool {
+	across, along := 0.0, 0.0
+	for i := 1; i < len(p); i++ {
+		across += math.Abs(p[i].X - p[i-1].X)
+		along += math.Abs(p[i].Y - p[i-1].Y)
+	}
+	return along > 2*across
+}
+
+// turned returns a rectangle with x and y exchanged.
+func turned(r image.Rectangle) image.Rectangle {
+	return image.Rect(r.Min.Y, r.Min.X, r.Max.Y, r.Max.X)
+}
 
 // polygon adds a closed polygon, in device pixels. Only its edges between the heights of clip are
 // kept.
 func (s *scanner) polygon(p []Point, clip image.Rectangle) {
+	if s.turned {
+		clip = turned(clip)
+		for i, q := range p {
+			p[i] = Point{q.Y, q.X}
+		}
+	}
 	left, right := math.Inf(1), math.Inf(-1)
 	for _, q := range p {
 		left, right = min(left, q.X), max(right, q.X)
@@ -74,7 +98,8 @@ func (s *scanner) edge(a, b Point, clip image.Rectangle) {
 }
 
 // scan calls paint for every row of pixels that the shape touches, with the coverage of the pixels
-// from x on, 0 to 255, within clip. The slice is valid during the call.
+// from x on, 0 to 255, within clip. The slice is valid during the call. If columns are scanned, x
+// and y are exchanged, of clip too.
 func (s *scanner) scan(clip image.Rectangle, paint func(x, y int, cover []uint8)) {
 	if len(s.edges) == 0 || clip.Empty() {
 		return

@@ -3,15 +3,18 @@ package canvas
 import (
 	"image"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
 // TestEdgesInAnyOrder scans shapes of few and of many triangles, whose edges come in no order, and
-// compares the coverage of each pixel with points in it.
+// compares the coverage of each pixel with points in it. Negative numbers: columns are scanned.
 func TestEdgesInAnyOrder(t *testing.T) {
 	const wide, high, fine = 48, 32, 8
 	clip := image.Rect(0, 0, wide, high)
-	for _, n := range []int{1, 3, 12, 150} {
+	for _, n := range []int{1, 3, 12, 150, -1, -3, -150} {
+		columns := n < 0
+		n = max(n, -n)
 		rng := rand.New(rand.NewPCG(11, uint64(n)))
 		var triangles [][]Point
 		for range n {
@@ -21,16 +24,24 @@ func TestEdgesInAnyOrder(t *testing.T) {
 			})
 		}
 		s := &scanner{}
-		s.begin()
+		s.begin(columns)
 		for _, p := range triangles {
-			s.polygon(p, clip)
+			s.polygon(slices.Clone(p), clip)
 		}
 		var got [high][wide]int
-		s.scan(clip, func(x, y int, cover []uint8) {
-			for i, c := range cover {
-				got[y][x+i] = int(c)
-			}
-		})
+		if columns {
+			s.scan(turned(clip), func(y, x int, cover []uint8) {
+				for i, c := range cover {
+					got[y+i][x] = int(c)
+				}
+			})
+		} else {
+			s.scan(clip, func(x, y int, cover []uint8) {
+				for i, c := range cover {
+					got[y][x+i] = int(c)
+				}
+			})
+		}
 		for y := range high {
 			for x := range wide {
 				points := 0

@@ -96,8 +96,7 @@ func stairs(p []Point) bool {
 
 // strokeStairs draws the line through r.points, which goes in steps.
 func (r *raster) strokeStairs(s Stroke, half float64, dash []float64) {
-	lo, hi := corners(r.points)
-	box := image.Rect(int(math.Floor(lo.X-half)), int(math.Floor(lo.Y-half)), int(math.Ceil(hi.X+half)), int(math.Ceil(hi.Y+half))).Intersect(r.clip)
+	box := r.box(half)
 	if box.Empty() {
 		return
 	}
@@ -107,11 +106,7 @@ func (r *raster) strokeStairs(s Stroke, half float64, dash []float64) {
 	if r.scanner.hard {
 		harden(m.cover)
 	}
-	c := premultiplied(s.Color)
-	for y := box.Min.Y; y < box.Max.Y; y++ {
-		at := (y - box.Min.Y) * box.Dx()
-		r.blend(box.Min.X, y, m.cover[at:at+box.Dx()], c)
-	}
+	r.blendMask(premultiplied(s.Color))
 }
 
 // steps covers one piece of a line in steps.
