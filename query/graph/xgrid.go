@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/query/graph/canvas"
 	"github.com/rondo-db/rondo/query/graphdata"
+	"github.com/rondo-db/rondo/query/rrd/attime"
 )
 
 const (
@@ -87,71 +88,39 @@ func (o *Options) xGrid(columns int) XGrid {
 	return chosen
 }
 
-// A clock is local time broken down as C's mktime takes it: fields may be out of range, and dst
-// says whether summer time holds, whatever the date.
-type clock struct {
-	year, month, day, hour, minute, second int
-	dst                                    bool
-	loc                                    *time.Location
-}
-
-func clockOf(t int64, loc *time.Location) clock {
-	at := time.Unix(t, 0).In(loc)
-	return clock{at.Year(), int(at.Month()), at.Day(), at.Hour(), at.Minute(), at.Second(), at.IsDST(), loc}
-}
-
-// unix returns the time that the fields mean. If summer time is not as dst says, the offset is
-// taken from the nearest time at which it is, as mktime does.
-func (c *clock) unix() int64 {
-	wall := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, time.UTC).Unix()
-	near := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, c.loc)
-	for weeks := range nearestWeeks {
-		for _, at := range [2]time.Time{near.AddDate(0, 0, 7*weeks), near.AddDate(0, 0, -7*weeks)} {
-			if at.IsDST() == c.dst {
-				_, offset := at.Zone()
-				return wall - int64(offset)
-			}
-		}
-	}
-	return near.Unix()
-}
-
-// nearestWeeks is how far from a date summer time is looked for.
-const nearestWeeks = 53
-
 // field returns the field of a unit, and the least value that it has.
-func (c *clock) field(u Interval) (*int, int) {
-	return [...]*int{&c.second, &c.minute, &c.hour, &c.day, &c.day, &c.month, &c.year}[u], [...]int{Day: 1, Week: 1, Month: 1, Year: 0}[u]
+func field(f *attime.Fields, u Interval) (*int32, int32) {
+	return [...]*int32{&f.Second, &f.Minute, &f.Hour, &f.Day, &f.Day, &f.Month, &f.Year}[u], [...]int32{Day: 1, Week: 1, Year: -1900}[u]
 }
 
 // first returns the last line at or before a time.
 func (e Every) first(t int64, loc *time.Location, weekStart time.Weekday) int64 {
-	c := clockOf(t, loc)
+	c := attime.Local(t, loc)
 	for u := range e.Unit {
-		if f, least := c.field(u); u != Day || e.Unit != Week {
+		if f, least := field(&c, u); u != Day || e.Unit != Week {
 			*f = least
 		}
 	}
-	switch f, least := c.field(e.Unit); e.Unit {
+	switch f, least := field(&c, e.Unit); e.Unit {
 	case Day:
 	case Week:
-		c.day -= (int(time.Unix(t, 0).In(loc).Weekday()) - int(weekStart) + 7) % 7
+		c.Day -= (c.Weekday - int32(weekStart) + 7) % 7
 	default:
-		*f -= (*f - least) % e.Count
+		*f -= (*f - least) % int32(e.Count)
 	}
-	return c.unix()
+	return c.Unix(loc)
 }
 
 // next returns the line behind one, by local time. It keeps to summer or winter time as it was at
 // t, as rrdtool does: behind a change, lines are an hour off.
 func (e Every) next(t int64, loc *time.Location) int64 {
-	c := clockOf(t, loc)
+	c := attime.Local(t, loc)
 	if e.Unit == Week {
 		e.Count *= 7
 	}
-	f, _ := c.field(e.Unit)
-	*f += e.Count
-	return max(c.unix(), t+1)
+	f, _ := field(&c, e.Unit)
+	*f = int32(min(int64(*f)+int64(e.Count), math.MaxInt32))
+	return max(c.Unix(loc), t+1)
 }
 
 // The limits of an axis. There is room for less.

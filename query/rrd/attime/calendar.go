@@ -2,38 +2,48 @@ package attime
 
 import "time"
 
-// A fields is a time taken apart. Each part may lie outside its range. Like rrdtool's, the parts
+// Fields are a time taken apart. Each part may lie outside its range. Like rrdtool's, the parts
 // have 32 bits and wrap.
-type fields struct {
-	year, mon, mday int32 // year since 1900, month from 0
-	hour, min, sec  int32
-	wday            int32
-	dst             int32 // 1: daylight saving time; 0: standard time; -1: either
+type Fields struct {
+	Year, Month, Day     int32 // year since 1900, month from 0
+	Hour, Minute, Second int32
+	Weekday              int32
+	DST                  int32 // 1: daylight saving time; 0: standard time; -1: either
 }
 
-// local returns the fields of the second t in loc.
-func local(t int64, loc *time.Location) fields {
+// Local returns the fields of the second t in loc.
+func Local(t int64, loc *time.Location) Fields {
 	u := time.Unix(t, 0).In(loc)
-	f := fields{
-		year: int32(u.Year() - 1900), mon: int32(u.Month()) - 1, mday: int32(u.Day()),
-		hour: int32(u.Hour()), min: int32(u.Minute()), sec: int32(u.Second()),
-		wday: int32(u.Weekday()),
+	f := Fields{
+		Year: int32(u.Year() - 1900), Month: int32(u.Month()) - 1, Day: int32(u.Day()),
+		Hour: int32(u.Hour()), Minute: int32(u.Minute()), Second: int32(u.Second()),
+		Weekday: int32(u.Weekday()),
 	}
 	if u.IsDST() {
-		f.dst = 1
+		f.DST = 1
 	}
 	return f
 }
 
+// Unix returns the second at which clocks show f, as the C library's mktime does. Where clocks show
+// it with another DST only, the offset is the one of the nearest time that has this DST.
+func (f *Fields) Unix(loc *time.Location) int64 {
+	c := clock{loc: loc}
+	if t, ok := c.search(f); ok {
+		return t
+	}
+	return f.wall()
+}
+
 // wall returns the second that f means in UTC.
-func (f *fields) wall() int64 {
-	year, mon := int64(f.year)+1900, int64(f.mon)
+func (f *Fields) wall() int64 {
+	year, mon := int64(f.Year)+1900, int64(f.Month)
 	year += mon / 12
 	if mon %= 12; mon < 0 {
 		mon += 12
 		year--
 	}
-	return (days(year, mon)+int64(f.mday)-1)*86400 + int64(f.hour)*3600 + int64(f.min)*60 + int64(f.sec)
+	return (days(year, mon)+int64(f.Day)-1)*86400 + int64(f.Hour)*3600 + int64(f.Minute)*60 + int64(f.Second)
 }
 
 // days returns the number of days from 1970 to the first day of a month of a year. Months count
@@ -64,19 +74,19 @@ type clock struct {
 
 // settle replaces f by the fields of the second that it means, all within their ranges. It reports
 // whether there is such a second.
-func (c *clock) settle(f *fields) bool {
+func (c *clock) settle(f *Fields) bool {
 	t := c.second(f)
 	if t == -1 {
 		return false
 	}
-	*f = local(t, c.loc)
+	*f = Local(t, c.loc)
 	return true
 }
 
 // second returns the second at which clocks show f. The search starts with the wall time at the
 // offset of the last search and corrects itself. A wall time that clocks skip is moved by the jump.
 // second returns -1 if clocks skip a whole day and f asks for daylight saving time.
-func (c *clock) second(f *fields) int64 {
+func (c *clock) second(f *Fields) int64 {
 	t, ok := c.search(f)
 	if !ok {
 		return -1
@@ -85,7 +95,7 @@ func (c *clock) second(f *fields) int64 {
 	return t
 }
 
-func (c *clock) search(f *fields) (int64, bool) {
+func (c *clock) search(f *Fields) (int64, bool) {
 	wall := f.wall()
 	t := wall - c.offset
 	last, before := t, t // the last three guesses: before, last, t
@@ -99,7 +109,7 @@ func (c *clock) search(f *fields) (int64, bool) {
 		if t == before && t != last {
 			// The guesses alternate over a jump. Choose its far side, or the side that was not
 			// asked for.
-			if f.dst < 0 && (dst || !lastDST) || f.dst >= 0 && (f.dst != 0) != dst {
+			if f.DST < 0 && (dst || !lastDST) || f.DST >= 0 && (f.DST != 0) != dst {
 				return t, true
 			}
 		}
@@ -112,14 +122,14 @@ func (c *clock) search(f *fields) (int64, bool) {
 // asked returns t, at which the wall time was found, moved to the offset of the daylight saving
 // time that f asks for. The offset is the one that the nearest
 // such time has.
-func (f *fields) asked(t, wall int64, dst bool, loc *time.Location) int64 {
-	if f.dst < 0 || dst == (f.dst != 0) {
+func (f *Fields) asked(t, wall int64, dst bool, loc *time.Location) int64 {
+	if f.DST < 0 || dst == (f.DST != 0) {
 		return t
 	}
 	const stride, far = 601200, 536454000 // about a week; about 17 years
 	for d := int64(stride); d < far; d += stride {
 		for _, at := range [2]int64{t - d, t + d} {
-			if off, dst := offset(at, loc); dst == (f.dst != 0) {
+			if off, dst := offset(at, loc); dst == (f.DST != 0) {
 				return wall - off
 			}
 		}

@@ -63,7 +63,7 @@ func (p *parser) parse() error {
 			err = p.clock()
 		}
 	case id == tokNoon || id == tokMidnight || id == tokTeatime:
-		p.f.hour, p.f.min, p.f.sec = map[tokenID]int32{tokNoon: 12, tokTeatime: 16}[id], 0, 0
+		p.f.Hour, p.f.Minute, p.f.Second = map[tokenID]int32{tokNoon: 12, tokTeatime: 16}[id], 0, 0
 		p.next()
 		err = p.day()
 	default:
@@ -92,7 +92,7 @@ func (p *parser) relative() error {
 	case tokEnd:
 		p.Relation = ToEnd
 	}
-	p.f = fields{dst: -1}
+	p.f = Fields{DST: -1}
 	p.next()
 	if p.id != tokPlus && p.id != tokMinus {
 		return errors.New("'start' or 'end' MUST be followed by +|- offset")
@@ -103,24 +103,24 @@ func (p *parser) relative() error {
 // numeric reads a reference that begins with a number: a time of day and a date in either order, or
 // seconds since 1970.
 func (p *parser) numeric() error {
-	year := p.f.year
-	p.f.hour, p.f.year = unset, unset
+	year := p.f.Year
+	p.f.Hour, p.f.Year = unset, unset
 	if err := p.clock(); err != nil {
 		return err
 	}
 	if err := p.day(); err != nil {
 		return err
 	}
-	if p.f.hour == unset {
+	if p.f.Hour == unset {
 		if err := p.clock(); err != nil {
 			return err
 		}
 	}
-	if p.f.hour == unset {
-		p.f.hour, p.f.min, p.f.sec = 0, 0, 0
+	if p.f.Hour == unset {
+		p.f.Hour, p.f.Minute, p.f.Second = 0, 0, 0
 	}
-	if p.f.year == unset {
-		p.f.year = year
+	if p.f.Year == unset {
+		p.f.Year = year
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (p *parser) clock() error {
 		p.tok = strconv.Itoa(int(hour))
 		return nil
 	}
-	p.f.hour, p.f.min, p.f.sec = hour, minute, 0
+	p.f.Hour, p.f.Minute, p.f.Second = hour, minute, 0
 	return nil
 }
 
@@ -176,17 +176,17 @@ func (p *parser) clock() error {
 func (p *parser) day() error {
 	switch id := p.id; {
 	case id == tokYesterday:
-		p.f.mday--
+		p.f.Day--
 		p.next()
 	case id == tokToday:
 		p.next()
 	case id == tokTomorrow:
-		p.f.mday++
+		p.f.Day++
 		p.next()
 	case id >= tokJanuary && id < tokSunday:
 		return p.month(int32(id - tokJanuary))
 	case id >= tokSunday:
-		p.f.mday += int32(id-tokSunday) - p.f.wday
+		p.f.Day += int32(id-tokSunday) - p.f.Weekday
 		p.next()
 	case id == tokNumber:
 		return p.date()
@@ -201,7 +201,7 @@ func (p *parser) month(mon int32) error {
 		return errors.New("the day of the month should follow month name")
 	}
 	mday := number(p.tok)
-	year := int64(p.f.year)
+	year := int64(p.f.Year)
 	p.next()
 	if p.id == tokNumber {
 		year = number(p.tok)
@@ -213,14 +213,14 @@ func (p *parser) month(mon int32) error {
 // date reads a date of numbers, MM/DD[/YY], DD.MM[.YY] or YYYYMMDD, or seconds since 1970.
 func (p *parser) date() error {
 	tok := p.tok
-	mon, mday, year := number(tok), int64(0), int64(p.f.year)
+	mon, mday, year := number(tok), int64(0), int64(p.f.Year)
 	p.next()
 	switch {
 	case mon > 10*365*24*60*60: // later than about 1980: seconds
 		if mon > lastSecond {
 			p.far, mon = true, lastSecond
 		}
-		p.f = local(mon, p.loc)
+		p.f = Local(mon, p.loc)
 		return nil
 	case mon > 19700101 && mon < 24000101:
 		year, mon, mday = number(tok[:4]), number(tok[4:6]), number(tok[6:8])
@@ -272,7 +272,7 @@ func (p *parser) setDate(year int64, mon, mday int32) error {
 	if year < 70 {
 		return errors.New("won't handle dates before epoch (01/01/1970), sorry")
 	}
-	p.f.year, p.f.mon, p.f.mday = int32(year), mon, mday
+	p.f.Year, p.f.Month, p.f.Day = int32(year), mon, mday
 	return nil
 }
 
@@ -323,13 +323,13 @@ func (p *parser) add(n int32, unit tokenID) {
 	}
 	switch unit {
 	case tokYear:
-		p.f.year += n
+		p.f.Year += n
 	case tokMonth:
-		p.f.mon += n
+		p.f.Month += n
 	case tokWeek:
-		p.f.mday += n * 7
+		p.f.Day += n * 7
 	case tokDay:
-		p.f.mday += n
+		p.f.Day += n
 	case tokHour:
 		p.offset += int64(n * 3600)
 	case tokMinute:

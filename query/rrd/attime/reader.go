@@ -23,8 +23,8 @@ func NewReader(now time.Time) *Reader { return &Reader{now, clock{loc: now.Locat
 // present.
 func (r *Reader) Parse(spec string) (Time, error) {
 	p := parser{scanner: scanner{spec: spec, table: words}, loc: r.clock.loc}
-	p.f = local(r.now.Unix(), p.loc)
-	p.f.dst = -1
+	p.f = Local(r.now.Unix(), p.loc)
+	p.f.DST = -1
 	if err := p.parse(); err != nil {
 		return Time{}, err
 	}
@@ -35,7 +35,7 @@ func (r *Reader) Parse(spec string) (Time, error) {
 }
 
 // At returns the time that lies the given number of seconds behind the beginning of 1970.
-func (r *Reader) At(seconds int64) Time { return Time{f: local(seconds, r.clock.loc)} }
+func (r *Reader) At(seconds int64) Time { return Time{f: Local(seconds, r.clock.loc)} }
 
 // Instant reads a single time and returns it in seconds since 1970.
 func (r *Reader) Instant(spec string) (int64, error) {
@@ -73,13 +73,13 @@ func (r *Reader) unix(t Time) int64 { return r.clock.second(&t.f) + t.offset }
 
 // relative returns the absolute time that lies t from the second base.
 func (r *Reader) relative(t Time, base int64) Time {
-	f := local(base, r.clock.loc)
-	f.year += t.f.year
-	f.mon += t.f.mon
-	f.mday += t.f.mday
-	f.hour += t.f.hour
-	f.min += t.f.min
-	f.sec += t.f.sec
+	f := Local(base, r.clock.loc)
+	f.Year += t.f.Year
+	f.Month += t.f.Month
+	f.Day += t.f.Day
+	f.Hour += t.f.Hour
+	f.Minute += t.f.Minute
+	f.Second += t.f.Second
 	return Time{f: f, offset: t.offset}
 }
 

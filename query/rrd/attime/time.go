@@ -22,7 +22,7 @@ type Time struct {
 	// Relation is the reference of the time.
 	Relation Relation
 
-	f      fields // the time, or if it is relative, what is added to the fields of the other end
+	f      Fields // the time, or if it is relative, what is added to the fields of the other end
 	offset int64  // seconds, added at the end
 }
 
