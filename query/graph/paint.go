@@ -54,24 +54,9 @@ func (p *painter) line(x1, y1, x2, y2 float64, s canvas.Stroke) {
 	p.c.Stroke(s, []canvas.Point{p.point(x1, y1, s.Width), p.point(x2, y2, s.Width)})
 }
 
-// text draws a text. One that is centred stands half of its size, cut to whole pixels, off its
-// place.
+// text draws a text.
 func (p *painter) text(t canvas.Text, s string) {
 	t.Runs = p.o.runs(s)
-	across, down := 0.0, 0.0
-	if t.Align == canvas.Center {
-		t.Align, across = canvas.Left, math.Floor(canvas.Width(t.Font, t.Runs)/2)
-	}
-	if t.VAlign == canvas.Middle {
-		t.VAlign, down = canvas.Top, math.Floor(canvas.Height(t.Font)/2)
-	}
-	if t.Angle == 90 {
-		t.At.X -= down
-		t.At.Y += across
-	} else {
-		t.At.X -= across
-		t.At.Y -= down
-	}
 	if t.Color == (canvas.Color{}) {
 		t.Color = p.o.Colors[FontColor]
 	}

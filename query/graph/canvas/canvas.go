@@ -47,8 +47,7 @@ type Stroke struct {
 type Font struct {
 	Size         float64 // points; one point is 100/72 pixels
 	Bold, Italic bool
-	Family       string  // see Proportional; SVG names it before the package's own
-	Tab          float64 // pixels between tab stops, from the start of the text; 0 is eight glyphs
+	Family       string // see Proportional; SVG names it before the package's own
 }
 
 // A Run is a piece of a text that looks the same throughout.

@@ -115,8 +115,8 @@ func (e *eps) Text(t Text) {
 		e.colour(patches[0].over(s.color))
 		e.piece(&l, s)
 	}
-	for _, u := range l.shapes() {
-		e.Fill(u.color, u.polygon)
+	for _, u := range l.rules() {
+		e.Fill(u.color, l.corners(u))
 	}
 	e.below.raster.Text(t)
 }

@@ -118,23 +118,14 @@ type rule struct {
 	color Color
 }
 
-// A shape is a polygon of one colour, in pixels before zoom.
-type shape struct {
-	polygon []Point
-	color   Color
-}
-
-// shapes returns the lines under and through a text, where they are drawn.
-func (l *line) shapes() (shapes []shape) {
-	for _, u := range l.rules() {
-		polygon := []Point{u.a, {u.b.X, u.a.Y}, u.b, {u.a.X, u.b.Y}}
-		for i, p := range polygon {
-			p = l.turn(p)
-			polygon[i] = Point{p.X + l.origin.X, p.Y + l.origin.Y}
-		}
-		shapes = append(shapes, shape{polygon, u.color})
+// corners returns the corners of a rule where it is drawn, in pixels before zoom.
+func (l *line) corners(u rule) []Point {
+	polygon := []Point{u.a, {u.b.X, u.a.Y}, u.b, {u.a.X, u.b.Y}}
+	for i, p := range polygon {
+		p = l.turn(p)
+		polygon[i] = Point{p.X + l.origin.X, p.Y + l.origin.Y}
 	}
-	return shapes
+	return polygon
 }
 
 // rules returns the lines under and through a text.

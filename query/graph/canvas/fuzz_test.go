@@ -54,7 +54,7 @@ func FuzzDraw(f *testing.F) {
 			})
 			c.Text(Text{
 				At: path[0], Align: Align(choice % 4), VAlign: VAlign(choice % 5), Angle: int(choice%3)*90 - 90,
-				Font: Font{Size: number(), Family: text, Tab: number()}, Color: rgba(0, 0, 0, 200),
+				Font: Font{Size: number(), Family: text}, Color: rgba(0, 0, 0, 200),
 				Runs: []Run{{Text: text, Underline: true, Size: number()}, {Text: text, Bold: true, Italic: choice&1 != 0}},
 			})
 			c.Text(Text{At: Point{50, 50}, Font: Font{Size: 8}, Color: rgba(0, 0, 0, 255), Runs: Plain(text)})

@@ -210,8 +210,8 @@ func (r *raster) Text(t Text) {
 		r.stamp(pictureOf(k), x, y, premultiplied(g.color))
 	}
 	for _, u := range l.rules() {
-		a, b := l.turn(u.a), l.turn(u.b)
-		a, b = Point{a.X + l.origin.X, a.Y + l.origin.Y}, Point{b.X + l.origin.X, b.Y + l.origin.Y}
+		p := l.corners(u)
+		a, b := p[0], p[2]
 		r.rectangle(Point{float64(round(min(a.X, b.X))), float64(round(min(a.Y, b.Y)))},
 			Point{float64(round(max(a.X, b.X))), float64(round(max(a.Y, b.Y)))}, u.color)
 	}

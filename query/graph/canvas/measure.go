@@ -13,7 +13,7 @@ const pixelsPerPoint = 100.0 / 72
 // maxFontSize is the largest size of text, in points. Larger sizes are drawn as this one.
 const maxFontSize = 1000
 
-// cells is how many glyphs lie between tab stops where the font does not say it in pixels.
+// cells is how many glyphs lie between tab stops.
 const cells = 8
 
 // clampSize returns the size that text is drawn with.
@@ -79,10 +79,7 @@ func runSize(f Font, r Run) float64 {
 func after(f Font, of faceID, size, x float64, c rune) float64 {
 	switch {
 	case c == '\t':
-		stop := f.Tab
-		if !(stop >= 1 && stop <= MaxSide) {
-			stop = max(1, cells*of.advance(' ', f.Size))
-		}
+		stop := max(1, cells*of.advance(' ', f.Size))
 		return (math.Floor(x/stop) + 1) * stop
 	case unseen(c), unicode.In(c, unicode.Mn, unicode.Me):
 		return x

@@ -232,8 +232,8 @@ func (p *pdf) Text(t Text) {
 		}
 		p.b = append(p.b, "] TJ ET\n"...)
 	}
-	for _, u := range l.shapes() {
-		p.Fill(u.color, u.polygon)
+	for _, u := range l.rules() {
+		p.Fill(u.color, l.corners(u))
 	}
 }
 

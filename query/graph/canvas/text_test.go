@@ -26,8 +26,6 @@ func TestWidth(t *testing.T) {
 		{"wide, but not here", f, Plain("日本"), 14},
 		{"tab", f, Plain("ab\tc"), 63},
 		{"tab at a stop", f, Plain("12345678\tc"), 119},
-		{"tab of pixels", Font{Size: 8, Tab: 40}, Plain("abcdef\tc"), 87},
-		{"tab of nothing", Font{Size: 8, Tab: 1e-9}, Plain("ab\tc"), 63},
 		{"two sizes", f, []Run{{Text: "ab"}, {Text: "cd", Size: 16, Bold: true}}, 40},
 		{"tab behind another size", f, []Run{{Text: "abcdef", Size: 16}, {Text: "\tc"}}, 119},
 		{"no size", Font{}, Plain("abc"), 0},
