@@ -52,9 +52,9 @@ type burstSample struct {
 // maxBurst bounds the lines of a burst.
 const maxBurst = 16384
 
-// longestReading is the longest text of a reading in a burst. Every number that is sent in practice
-// is shorter.
-const longestReading = 40
+// longestSample is the longest text of a sample in a burst, in bytes. No value in it is longer than
+// the store accepts.
+const longestSample = 4096
 
 // add adds a line to the burst. It returns false, and changes nothing, if the line is not a plain
 // update command.
@@ -66,7 +66,7 @@ func (g *burst) add(line []byte) bool {
 		g.names.follow(g.store.Renames())
 	}
 	e, rest := g.names.find(line[len(updateWord):])
-	if e == nil {
+	if e == nil || bytes.IndexByte(rest, '"') >= 0 || bytes.IndexByte(rest, '\'') >= 0 {
 		return false
 	}
 	g.samples, g.values, g.texts = g.samples[:0], g.values[:0], g.texts[:0]
@@ -89,61 +89,35 @@ func (g *burst) add(line []byte) bool {
 	return true
 }
 
-// sample reads a sample of whole seconds, or N, and readings that are numbers.
+// sample reads a sample of whole seconds, or N. It returns false for any other.
 func (g *burst) sample(l *layout, word []byte) bool {
-	at, rest, ok := g.plainTime(word)
+	if len(word) > longestSample {
+		return false
+	}
+	when, relative, values, err := l.sample(word, g.values, &g.texts)
+	if err != nil || relative {
+		return false
+	}
+	at, ok := g.plainTime(when)
 	if !ok {
 		return false
 	}
-	for _, c := range rest {
-		if c-'0' > 9 && c != ':' && c != '.' && c != 'U' && c != '-' && c != '+' && c != 'e' && c != 'E' {
-			return false
-		}
-	}
-	first, texts := len(g.values), len(g.texts)
-	for range l.values {
-		g.values = append(g.values, rra.Unknown)
-	}
-	values := g.values[first:]
-	for i := range l.takes {
-		t := &l.takes[i]
-		text := rest
-		end := bytes.IndexByte(rest, ':')
-		if last := i == len(l.takes)-1; last != (end < 0) {
-			return false // too few or too many
-		} else if !last {
-			text, rest = rest[:end], rest[end+1:]
-		}
-		if len(text) > longestReading {
-			return false
-		}
-		if t.input < 0 {
-			continue
-		}
-		v := rra.ParseReading(t.kind, text, &g.texts)
-		if v.Tag >= rra.TagText {
-			v.Bits -= uint64(texts)
-		}
-		values[t.input] = v
-	}
+	g.values = values
 	g.samples = append(g.samples, burstSample{at, len(g.texts)})
 	return true
 }
 
 // plainTime reads the time of a sample, if it is whole seconds or N.
-func (g *burst) plainTime(word []byte) (at rra.Time, rest []byte, ok bool) {
-	if len(word) > 2 && word[0] == 'N' && word[1] == ':' {
-		return rra.TimeOf(g.now()), word[2:], true
+func (g *burst) plainTime(word []byte) (at rra.Time, ok bool) {
+	if string(word) == "N" {
+		return rra.TimeOf(g.now()), true
 	}
-	sec, i := int64(0), 0
-	for i < len(word) && word[i]-'0' <= 9 {
-		sec = sec*10 + int64(word[i]-'0')
-		if i++; i > 11 { // a long way ahead, or an overflow
-			return 0, nil, false
+	sec := int64(0)
+	for _, c := range word {
+		if c-'0' > 9 {
+			return 0, false
 		}
+		sec = sec*10 + int64(c-'0')
 	}
-	if i == 0 || i == len(word) || word[i] != ':' {
-		return 0, nil, false
-	}
-	return rra.Seconds(sec), word[i+1:], true
+	return rra.Seconds(sec), len(word) > 0 && len(word) <= 11 // else a long way ahead, or an overflow
 }

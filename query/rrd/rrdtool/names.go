@@ -32,17 +32,6 @@ type alias struct {
 	ended  bool
 }
 
-// A layout says which data source each reading of a sample is for.
-type layout struct {
-	takes  []target
-	values int // number of readings that the engine takes for a sample
-}
-
-type target struct {
-	kind  rra.Kind
-	input int // index among the readings that the engine takes; -1: the reading is ignored
-}
-
 type layoutKey struct {
 	d        *rra.Definition // the engine's own, which series of the same definition share
 	template string
@@ -162,24 +151,13 @@ func (n *names) lookup(raw string) *alias {
 	key := layoutKey{u.d, u.template, u.given}
 	l := n.layouts[key]
 	if l == nil {
-		l = u.layout()
+		own := u.layout // u itself is not kept
+		l = &own
 		n.layouts[key] = l
 	}
 	e := &alias{raw: raw, name: u.name, path: series.Path, ref: u.ref, layout: l}
 	n.m[raw], n.paths[e.path] = e, e.ref
 	return e
-}
-
-// layout returns the layout of the command's samples.
-func (u *updating) layout() *layout {
-	l := &layout{takes: make([]target, len(u.takes))}
-	for i, ds := range u.takes {
-		l.takes[i] = target{u.d.Sources[ds].Kind, u.inputs[ds]}
-	}
-	for _, in := range u.inputs {
-		l.values = max(l.values, in+1)
-	}
-	return l
 }
 
 var (

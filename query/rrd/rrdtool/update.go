@@ -3,6 +3,7 @@ package rrdtool
 //lint:file-ignore ST1005 The messages are rrdtool's.
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -40,12 +41,22 @@ type updating struct {
 	gone   bool           // the series has ended since it was found
 	reader *attime.Reader // of at-style times; nil until there is one
 	batch  core.Batch
-	takes  []int   // index of the data source of each value in a sample
-	inputs []int   // for each data source, its index among the engine's readings; -1: COMPUTE
+	layout layout
 	at     []int64 // time of each sample in seconds, as it was given
 	times  []rra.Time
 	values [][]rra.Value
 	texts  [][]string
+}
+
+// A layout says which data source each reading of a sample is for.
+type layout struct {
+	takes  []target
+	values int // number of readings that the engine takes for a sample
+}
+
+type target struct {
+	kind  rra.Kind
+	input int // index among the readings that the engine takes; -1: the reading is ignored
 }
 
 // update stores samples.
@@ -99,19 +110,19 @@ func (u *updating) open() error {
 		return err
 	}
 	u.ref, u.d = series.Ref, series.Definition
-	index := make(map[string]int, len(u.d.Sources))
-	n := 0
+	l := &u.layout
+	byName := make(map[string]target, len(u.d.Sources))
 	for i := range u.d.Sources {
 		s := &u.d.Sources[i]
-		index[s.Name] = i
-		u.inputs = append(u.inputs, -1)
+		t := target{s.Kind, -1}
 		if s.Kind != rra.Compute {
-			u.inputs[i] = n
-			n++
+			t.input = l.values
+			l.values++
 			if !u.given {
-				u.takes = append(u.takes, i)
+				l.takes = append(l.takes, t)
 			}
 		}
+		byName[s.Name] = t
 	}
 	if !u.given {
 		return nil
@@ -120,11 +131,11 @@ func (u *updating) open() error {
 		if i == len(u.d.Sources) {
 			return errors.New("tmplt contains more DS definitions than RRD")
 		}
-		ds, ok := index[name]
+		t, ok := byName[name]
 		if !ok {
 			return fmt.Errorf("unknown DS name '%s'", name)
 		}
-		u.takes = append(u.takes, ds)
+		l.takes = append(l.takes, t)
 	}
 	return nil
 }
@@ -139,38 +150,16 @@ func (u *updating) read(args []string) error {
 	return nil
 }
 
-// sample reads one sample: TIME:VALUE… or AT-TIME@VALUE….
+// sample reads one sample.
 func (u *updating) sample(arg string) error {
-	when, rest, relative := strings.Cut(arg, "@")
-	if !relative {
-		var ok bool
-		if when, rest, ok = strings.Cut(arg, ":"); !ok {
-			return fmt.Errorf("expected timestamp not found in data source from %s", arg)
-		}
-	}
-	fields := strings.SplitN(rest, ":", len(u.takes)+1)
-	switch n := len(u.takes); {
-	case len(fields) < n:
-		return fmt.Errorf("expected %d data source readings (got %d) from %s", n, len(fields), when)
-	case len(fields) > n:
-		return fmt.Errorf("found extra data on update argument: %s", fields[n])
-	}
-	at, sec, err := u.when(when, relative)
+	var texts []string
+	when, relative, values, err := u.layout.sample([]byte(arg), make([]rra.Value, 0, u.layout.values), &texts)
 	if err != nil {
 		return err
 	}
-	values := make([]rra.Value, 0, len(u.inputs))
-	for _, i := range u.inputs {
-		if i >= 0 {
-			values = append(values, rra.Unknown)
-		}
-	}
-	var texts []string
-	for i, ds := range u.takes {
-		if in := u.inputs[ds]; in >= 0 {
-			// A value that does not parse is an error only when it is used; the value records that.
-			values[in], _ = rra.ParseValue(u.d.Sources[ds].Kind, fields[i], &texts)
-		}
+	at, sec, err := u.when(string(when), relative)
+	if err != nil {
+		return err
 	}
 	u.at = append(u.at, sec)
 	u.times = append(u.times, at)
@@ -178,6 +167,45 @@ func (u *updating) sample(arg string) error {
 	u.texts = append(u.texts, texts)
 	u.batch.AddText(u.ref, at, values, texts)
 	return nil
+}
+
+// sample reads a sample, TIME:VALUE… or AT-TIME@VALUE…. It appends the values that the engine takes
+// and their texts, and returns the text of the time, which may be relative. A value that does not
+// parse is an error only when it is used; the value records that.
+func (l *layout) sample(word []byte, values []rra.Value, texts *[]string) (when []byte, relative bool, _ []rra.Value, err error) {
+	end := bytes.IndexByte(word, '@')
+	if relative = end >= 0; !relative {
+		if end = bytes.IndexByte(word, ':'); end < 0 {
+			return nil, false, values, fmt.Errorf("expected timestamp not found in data source from %s", word)
+		}
+	}
+	when, rest := word[:end], word[end+1:]
+	first, before := len(values), uint64(len(*texts))
+	for range l.values {
+		values = append(values, rra.Unknown)
+	}
+	more := true
+	for i := range l.takes {
+		if !more {
+			return nil, false, values, fmt.Errorf("expected %d data source readings (got %d) from %s", len(l.takes), i, when)
+		}
+		text := rest
+		end = bytes.IndexByte(rest, ':')
+		if more = end >= 0; more {
+			text, rest = rest[:end], rest[end+1:]
+		}
+		if t := &l.takes[i]; t.input >= 0 {
+			v := rra.ParseReading(t.kind, text, texts)
+			if v.Tag >= rra.TagText {
+				v.Bits -= before
+			}
+			values[first+t.input] = v
+		}
+	}
+	if more {
+		return nil, false, values, fmt.Errorf("found extra data on update argument: %s", rest)
+	}
+	return when, relative, values, nil
 }
 
 // The first and the last second that a sample can have.
