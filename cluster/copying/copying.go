@@ -1,11 +1,14 @@
 package copying
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rondo-db/rondo/engine/core"
 )
@@ -120,49 +123,24 @@ func (r *run) all(ctx context.Context) error {
 
 // series copies all series.
 func (r *run) series(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	parts := make(chan []core.Series)
-	var workers sync.WaitGroup
-	for range r.Jobs {
-		workers.Go(func() {
-			for part := range parts {
-				if err := r.part(ctx, part); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	send := func(part []core.Series) bool {
-		select {
-		case parts <- part:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.Jobs)
 	var part []core.Series
+	copies := func(part []core.Series) { g.Go(func() error { return r.part(ctx, part) }) }
 	var err error
 	for x, e := range r.From.Select(ctx, core.Query{}) {
-		if err = e; err != nil {
+		if err = cmp.Or(e, ctx.Err()); err != nil {
 			break
 		}
 		if part = append(part, x); len(part) == chunkSeries {
-			if !send(part) {
-				break
-			}
+			copies(part)
 			part = nil
 		}
 	}
 	if err == nil && len(part) > 0 {
-		send(part)
+		copies(part)
 	}
-	close(parts)
-	workers.Wait()
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
+	return cmp.Or(g.Wait(), err)
 }
 
 // own says whether a path is below Options.Own.

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rondo-db/rondo/engine/core"
 )
@@ -168,20 +169,15 @@ const readers = 8
 
 // each calls fn for each of the numbers, several at the same time.
 func each(list []int, fn func(i int)) {
-	next := make(chan int)
-	var wait sync.WaitGroup
-	for range min(readers, len(list)) {
-		wait.Go(func() {
-			for i := range next {
-				fn(i)
-			}
+	var g errgroup.Group
+	g.SetLimit(readers)
+	for _, i := range list {
+		g.Go(func() error {
+			fn(i)
+			return nil
 		})
 	}
-	for _, i := range list {
-		next <- i
-	}
-	close(next)
-	wait.Wait()
+	_ = g.Wait() // no call returns an error
 }
 
 var errDiffers = errors.New("what is read back is not what was written: somebody else writes the series")

@@ -2,7 +2,8 @@ package router
 
 import (
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // atOnce is how many partitions one call asks at the same time.
@@ -55,16 +56,15 @@ func each(n int, fn func(i int)) {
 		fn(0)
 		return
 	}
-	var wg sync.WaitGroup
-	turn := make(chan struct{}, atOnce) // full: that many calls are running
+	var g errgroup.Group
+	g.SetLimit(atOnce)
 	for i := range n {
-		turn <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turn }()
+		g.Go(func() error {
 			fn(i)
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = g.Wait() // no call returns an error
 }
 
 // everywhere calls fn for every partition, some at a time. It returns their errors by partition.

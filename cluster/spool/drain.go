@@ -8,8 +8,9 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/sleep"
@@ -281,7 +282,7 @@ func (s *Spool) find(ctx context.Context, to Target, samples []Sample, known map
 			paths = append(paths, path)
 		}
 	}
-	if err := lookUp(to, paths, known); err != nil || len(specs) == 0 {
+	if err := lookUp(ctx, to, paths, known); err != nil || len(specs) == 0 {
 		return err
 	}
 	made, err := to.CreateBatch(ctx, specs)
@@ -299,29 +300,27 @@ func (s *Spool) find(ctx context.Context, to Target, samples []Sample, known map
 }
 
 // lookUp adds the references of the series that exist to those that are known.
-func lookUp(to Target, paths []string, known map[string]core.Ref) error {
-	refs, errs := make([]core.Ref, len(paths)), make([]error, len(paths))
-	var wg sync.WaitGroup
-	var failed atomic.Bool // a leader that is gone may take long for each
-	turn := make(chan struct{}, lookups)
+func lookUp(ctx context.Context, to Target, paths []string, known map[string]core.Ref) error {
+	refs := make([]core.Ref, len(paths))
+	g, ctx := errgroup.WithContext(ctx) // a leader that is gone may take long for each
+	g.SetLimit(lookups)
 	for i, path := range paths {
-		turn <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turn }()
-			if failed.Load() {
-				errs[i] = core.ErrUnavailable
-			} else if refs[i], errs[i] = to.Lookup(path); errors.Is(errs[i], core.ErrNotFound) {
-				errs[i] = nil
-			} else if errs[i] != nil {
-				failed.Store(true)
+		g.Go(func() error {
+			err := ctx.Err()
+			if err == nil {
+				refs[i], err = to.Lookup(path)
 			}
+			if errors.Is(err, core.ErrNotFound) {
+				return nil
+			}
+			return err
 		})
 	}
-	wg.Wait()
+	err := g.Wait()
 	for i, path := range paths {
 		if refs[i] != 0 {
 			known[path] = refs[i]
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
@@ -203,14 +203,10 @@ func (a *Asker) ask(ctx context.Context, q partial.Question) ([]*partial.Answer,
 	answers, errs := make([]*partial.Answer, n), make([]error, n)
 	var left atomic.Int64 // values that may still come
 	left.Store(int64(a.Most))
-	own, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var wg sync.WaitGroup
-	turn := make(chan struct{}, atOnce)
+	g, own := errgroup.WithContext(ctx) // after an error the others work in vain
+	g.SetLimit(atOnce)
 	for p := range n {
-		turn <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turn }()
+		g.Go(func() error {
 			errs[p] = a.Partitions.Read(own, p, func(e core.Engine) (err error) {
 				answers[p], err = a.askOne(own, p, e, q, int(left.Load()))
 				return err
@@ -218,12 +214,10 @@ func (a *Asker) ask(ctx context.Context, q partial.Question) ([]*partial.Answer,
 			if errs[p] == nil && left.Add(-int64(sizeOf(answers[p]))) < 0 {
 				errs[p] = core.ErrTooLarge
 			}
-			if errs[p] != nil {
-				cancel() // the others work in vain
-			}
+			return errs[p]
 		})
 	}
-	wg.Wait()
+	_ = g.Wait() // the worst of errs counts
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -8,8 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rondo-db/rondo/cluster/copying"
 	"github.com/rondo-db/rondo/engine/core"
@@ -173,25 +174,17 @@ func gather(ctx context.Context, from Parts, work string, db *core.Store, o Gath
 
 // backupAll writes a backup of each partition to the file of its number.
 func backupAll(ctx context.Context, from Parts, names []string) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan int)
-	var wait sync.WaitGroup
-	for range min(gatherJobs, len(names)) {
-		wait.Go(func() {
-			for p := range next {
-				if err := backupPart(ctx, from, p, names[p]); err != nil {
-					cancel(fmt.Errorf("backup of partition %d: %w", p, err))
-				}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(gatherJobs)
+	for p, name := range names {
+		g.Go(func() error {
+			if err := backupPart(ctx, from, p, name); err != nil {
+				return fmt.Errorf("backup of partition %d: %w", p, err)
 			}
+			return nil
 		})
 	}
-	for p := range names {
-		next <- p
-	}
-	close(next)
-	wait.Wait()
-	return context.Cause(ctx)
+	return g.Wait()
 }
 
 // backupPart writes a backup of a partition to a file. When the leader changes meanwhile, it begins
