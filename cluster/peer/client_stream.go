@@ -22,7 +22,7 @@ type submitStream struct {
 	mu      sync.Mutex // guards what follows
 	more    sync.Cond  // signalled when there is something to send, or the stream has ended
 	number  uint64
-	queue   []*frame // to be sent
+	queue   []*[]byte // messages to be sent; the last one takes more batches
 	pending map[uint64]underway
 	failed  error // why the stream has ended
 }
@@ -50,78 +50,64 @@ func (s *submitStream) ended() bool {
 	return s.failed != nil
 }
 
-// send queues a batch, unless the stream has ended.
-func (s *submitStream) send(f *frame) bool {
+// messageBytes is how large a message of several batches is at most.
+const messageBytes = 1 << 20
+
+// buffers are of batches and messages.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// send puts a packed batch into a message, unless the stream has ended.
+func (s *submitStream) send(u underway, packed []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed != nil {
 		return false
 	}
-	f.ticket.Begin()
+	u.ticket.Begin()
 	s.number++
-	f.number = s.number
-	s.pending[f.number] = underway{f.c, f.ticket, f.size}
-	s.queue = append(s.queue, f)
+	s.pending[s.number] = u
+	last := len(s.queue) - 1
+	if last < 0 || len(*s.queue[last])+len(packed) > messageBytes {
+		b := buffers.Get().(*[]byte)
+		*b = (*b)[:0]
+		s.queue = append(s.queue, b)
+		last++
+	}
+	k := coder{writes: true, out: *s.queue[last]}
+	codePart(&k, &packedPart{s.number, u.c.partition, packed})
+	*s.queue[last] = k.out
 	s.more.Signal()
 	return true
 }
 
-// messageBytes is how large a message of several batches is at most.
-const messageBytes = 1 << 20
-
-// take waits for batches to send, and appends them to all. It appends nothing when the stream has
-// ended.
-func (s *submitStream) take(all []*frame) []*frame {
+// take waits for a message to send; nil: the stream has ended.
+func (s *submitStream) take() *[]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.failed == nil && len(s.queue) == 0 {
 		s.more.Wait()
 	}
 	if s.failed != nil {
-		return all
+		return nil
 	}
-	n, size := 1, len(s.queue[0].packed)
-	for n < len(s.queue) && size+len(s.queue[n].packed) <= messageBytes {
-		size += len(s.queue[n].packed)
-		n++
-	}
-	all = append(all, s.queue[:n]...)
-	s.queue = slices.Delete(s.queue, 0, n)
-	return all
+	b := s.queue[0]
+	s.queue = slices.Delete(s.queue, 0, 1)
+	return b
 }
 
 func (s *submitStream) sends() {
-	var all []*frame
 	head := coder{writes: true}
 	codeTarget(&head, &target{method: submitName})
-	m := message{head: head.out}
-	if s.rpc.Send(&m) != nil { // receives gets the reason
-		return
-	}
-	m.head = nil
-	for {
-		if all = s.take(all[:0]); len(all) == 0 {
-			_ = s.rpc.CloseRequest() // the other side may be gone
-			return
-		}
-		k := coder{writes: true, out: m.rest[:0]}
-		for _, f := range all {
-			codePart(&k, &packedPart{f.number, f.c.partition, f.packed})
-		}
-		m.rest = k.out
+	m := message{head: head.out} // in front of the first batches
+	for b := s.take(); b != nil; b = s.take() {
+		m.rest = *b
 		err := s.rpc.Send(&m)
-		for _, f := range all {
-			f.free()
-		}
-		if err != nil { // receives gets the reason
+		if buffers.Put(b); err != nil { // receives gets the reason
 			return
 		}
+		m.head = nil
 	}
-}
-
-func (f *frame) free() {
-	f.c, f.ticket = nil, nil
-	frames.Put(f)
+	_ = s.rpc.CloseRequest() // the other side may be gone
 }
 
 func (s *submitStream) receives() {
@@ -169,14 +155,11 @@ func (s *submitStream) end(err error) {
 		return
 	}
 	s.failed = err
-	pending, queue := s.pending, s.queue
+	pending := s.pending
 	s.pending, s.queue = nil, nil
 	s.more.Signal()
 	s.mu.Unlock()
 	s.cancel()
-	for _, f := range queue {
-		f.free()
-	}
 	fail(pending, err)
 }
 

@@ -3,7 +3,6 @@ package peer
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/limit"
@@ -21,32 +20,21 @@ const maxPacked = MaxMessage - 1<<10
 
 // Submit is core.Engine's. Batches go out in the order of the calls, many at a time.
 func (c *Client) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
-	f := frames.Get().(*frame)
-	f.packed = appendBatch(f.packed[:0], b, core.NumberOf(ctx))
-	if n := len(f.packed); n > maxPacked {
-		frames.Put(f)
+	packed := buffers.Get().(*[]byte)
+	defer buffers.Put(packed)
+	*packed = appendBatch((*packed)[:0], b, core.NumberOf(ctx))
+	n := len(*packed)
+	if n > maxPacked {
 		return fmt.Errorf("a batch of %d bytes, at most %d are possible: %w", n, maxPacked, core.ErrTooLarge)
 	}
-	f.c, f.ticket, f.size = c, t, min(max(int64(len(f.packed)), leastUnder), maxUnder)
-	if !c.under.Wait(ctx, "", f.size, limit.Forever) {
-		frames.Put(f)
+	u := underway{c, t, min(max(int64(n), leastUnder), maxUnder)}
+	if !c.under.Wait(ctx, "", u.size, limit.Forever) {
 		return ctx.Err()
 	}
-	for !c.node.submitting().send(f) { // the stream has ended before it had the batch
+	for !c.node.submitting().send(u, *packed) { // the stream has ended before it had the batch
 	}
 	return nil
 }
-
-// A frame is a batch on its way.
-type frame struct {
-	c      *Client
-	number uint64
-	packed []byte
-	ticket *core.Ticket
-	size   int64 // that it counts as
-}
-
-var frames = sync.Pool{New: func() any { return new(frame) }}
 
 // submitting returns the stream of the node, which it opens if there is none.
 func (n *Node) submitting() *submitStream {

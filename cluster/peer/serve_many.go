@@ -68,13 +68,13 @@ func codeOutcome(k *coder, x *outcome) {
 	list(k, &x.numbers, number)
 }
 
-// submit answers a stream of batches.
-func (s *Server) submit(ctx context.Context, stream *connect.BidiStream[message, message]) error {
+// submit answers a stream of batches. first has those that have come with its name.
+func (s *Server) submit(ctx context.Context, stream *connect.BidiStream[message, message], first []byte) error {
 	in := &intake{s: s, stream: stream, lanes: make(map[uint32]chan<- *arrival)}
 	in.more.L = &in.mu
 	var answering sync.WaitGroup
 	answering.Go(in.answers)
-	err := in.receive(ctx)
+	err := in.receive(ctx, first)
 	for _, lane := range in.lanes {
 		close(lane)
 	}
@@ -88,16 +88,9 @@ func (s *Server) submit(ctx context.Context, stream *connect.BidiStream[message,
 }
 
 // receive gives the batches that come to their lanes.
-func (in *intake) receive(ctx context.Context) error {
+func (in *intake) receive(ctx context.Context, batches []byte) error {
 	for {
-		m, err := in.stream.Receive()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for k := (coder{Reader: record.Reader{Rest: m.rest}}); len(k.Rest) > 0; {
+		for k := (coder{Reader: record.Reader{Rest: batches}}); len(k.Rest) > 0; {
 			x := arrivals.Get().(*arrival)
 			x.in, x.engine, x.err, x.asked = in, nil, nil, false
 			if codePart(&k, &x.part); k.Err != nil {
@@ -115,6 +108,14 @@ func (in *intake) receive(ctx context.Context) error {
 			}
 			lane <- x
 		}
+		m, err := in.stream.Receive()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		batches = m.rest
 	}
 }
 

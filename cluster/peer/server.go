@@ -269,7 +269,7 @@ func (s *Server) answer(ctx context.Context, stream *connect.BidiStream[message,
 		return connect.NewError(connect.CodeInvalidArgument, malformed("a question: %w", x.in.Err))
 	}
 	if x.target.method == submitName {
-		return s.submit(ctx, stream)
+		return s.submit(ctx, stream, x.in.Rest)
 	}
 	serve := methods[x.target.method]
 	if serve == nil {
