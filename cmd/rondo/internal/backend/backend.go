@@ -150,11 +150,17 @@ func (t Target) Read(ctx context.Context, fn func(*Database) error) error {
 	return t.With(ctx, core.Options{ReadOnly: true}, fn)
 }
 
+// ErrNoServer is in the error of Ask if there is no server.
+var ErrNoServer = errors.New("rondo serve starts one, --daemon http://HOST:PORT names another")
+
 // Ask calls fn with the server that runs on the database, or that is named.
 func (t Target) Ask(ctx context.Context, fn func(*rpc.Client) error) error {
+	if t.Daemon == "" && t.Err == nil && !t.exists() {
+		return fmt.Errorf("%w, and no server: %w", t.Missing(), ErrNoServer)
+	}
 	return t.Read(ctx, func(db *Database) error {
 		if db.Client == nil {
-			return errors.New("no server runs on this database: rondo serve starts one, --daemon http://HOST:PORT names another")
+			return fmt.Errorf("no server runs on this database: %w", ErrNoServer)
 		}
 		return fn(db.Client)
 	})

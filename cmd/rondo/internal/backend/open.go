@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,12 +55,12 @@ func (t Target) Open(ctx context.Context, o core.Options, create bool) (*Databas
 	o.Owner = "rondo (command line)"
 	o.NoBackground = !t.Stays
 	deadline := time.Now().Add(lockPatience)
-	w := t.wait()
-	defer w.over()
+	w, held := t.wait(), ""
+	defer w.end()
 	for {
-		w.asks(true)
+		w.on(cmp.Or(held, "for the server at "+filepath.Join(t.Folder(), rpc.SocketName)+" to answer"))
 		c, noServer := rpc.DialLocal(ctx, t.DB)
-		w.asks(false)
+		w.on(held)
 		if noServer == nil {
 			return &Database{Client: c}, nil
 		}
@@ -70,7 +71,8 @@ func (t Target) Open(ctx context.Context, o core.Options, create bool) (*Databas
 		if err == nil {
 			return &Database{Store: s}, nil
 		}
-		w.heldUp(err)
+		held = fmt.Sprintf("up to %v: %v", lockPatience, err)
+		w.on(held)
 		if err := t.hopeless(err, noServer, time.Now().After(deadline)); err != nil {
 			return nil, err
 		}

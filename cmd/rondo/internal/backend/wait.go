@@ -1,12 +1,8 @@
 package backend
 
 import (
-	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/rondo-db/rondo/query/rpc"
 )
 
 // silentWait is how long a command waits for a database before it says so.
@@ -14,59 +10,44 @@ const silentWait = time.Second
 
 // A waiting says once what a command waits for, if it waits for long.
 type waiting struct {
-	target Target
+	notice func(line string)
 	timer  *time.Timer
 
-	mu    sync.Mutex // guards what follows; held while Notice runs
-	asked bool       // a server was asked and has yet to answer
-	why   error      // why the database could not be opened; nil: it was not tried, or is being opened
-	done  bool
+	mu   sync.Mutex // guards what follows; held while notice runs
+	what string     // empty: the database is being opened, which is not reported
+	over bool
 }
 
 // wait begins to wait.
 func (t Target) wait() *waiting {
-	w := &waiting{target: t}
-	if t.Notice != nil {
-		w.timer = time.AfterFunc(silentWait, w.tell)
-	}
+	w := &waiting{notice: t.Notice, over: t.Notice == nil}
+	w.timer = time.AfterFunc(silentWait, w.report)
 	return w
 }
 
-// asks notes whether a server is being asked. If none is, the command opens the database itself.
-// That may take long too, and is not reported.
-func (w *waiting) asks(server bool) {
+// on notes what the command waits for.
+func (w *waiting) on(what string) {
 	w.mu.Lock()
-	w.asked = server
+	w.what = what
 	w.mu.Unlock()
 }
 
-// heldUp notes why the database could not be opened.
-func (w *waiting) heldUp(err error) {
+// end ends the waiting. Nothing is reported after it has returned.
+func (w *waiting) end() {
+	w.timer.Stop()
 	w.mu.Lock()
-	w.why = err
+	w.over = true
 	w.mu.Unlock()
 }
 
-// over ends the waiting. Nothing is reported after it has returned.
-func (w *waiting) over() {
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-	w.mu.Lock()
-	w.done = true
-	w.mu.Unlock()
-}
-
-func (w *waiting) tell() {
+func (w *waiting) report() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case w.done:
-	case w.why != nil:
-		w.target.Notice(fmt.Sprintf("waiting up to %v: %v", lockPatience, w.why))
-	case w.asked:
-		w.target.Notice(fmt.Sprintf("waiting for the server at %s to answer", filepath.Join(w.target.Folder(), rpc.SocketName)))
-	default:
+	case w.over:
+	case w.what == "":
 		w.timer.Reset(silentWait) // perhaps it waits later
+	default:
+		w.notice("waiting " + w.what)
 	}
 }

@@ -98,6 +98,11 @@ func nextParts(ctx context.Context, api rondov1.RondoCalls, word string) []cobra
 // Functions are the consolidation functions that are offered.
 var Functions = []string{"AVERAGE", "MIN", "MAX", "LAST"}
 
+// AddFunction adds the flag that chooses one of them.
+func AddFunction(cmd *cobra.Command, cf *string) {
+	AddChoice(cmd, cf, "cf", "", Functions, "consolidation `function` of the rows: AVERAGE, MIN, MAX or LAST (default: AVERAGE, else the first archive's)")
+}
+
 // CompleteFlag offers the values of a flag of cmd.
 func CompleteFlag(cmd *cobra.Command, name string, values []string) {
 	err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,15 +39,13 @@ func (f *LookFlags) AddTo(cmd *cobra.Command, what string) {
 	set.IntVar(&f.Width, "width", 0, "`columns` of the "+what+" (default: the terminal's)")
 	set.IntVar(&f.Height, "height", 0, "`lines` of the "+what+" with title and legend (default: the terminal's)")
 	set.BoolVar(&f.ASCII, "ascii", false, "draw with ASCII characters only (default: if the locale is not UTF-8)")
-	set.StringVar(&f.Color, "color", "auto", "when to use colours: auto, always or never")
-	CompleteFlag(cmd, "color", Whens)
+	f.Color = Whens[0]
+	AddChoice(cmd, &f.Color, "color", "", Whens, "`when` to use colours: auto, always or never")
 }
 
 // Check refuses flags without meaning.
 func (f *LookFlags) Check(set *pflag.FlagSet) error {
 	switch {
-	case !slices.Contains(Whens, f.Color):
-		return fmt.Errorf("--color %s: want %s", Quoted(f.Color), strings.Join(Whens, ", "))
 	case set.Changed("width") && (f.Width < chart.LeastWidth || f.Width > 1000):
 		return fmt.Errorf("--width %d: want %d to 1000", f.Width, chart.LeastWidth)
 	case set.Changed("height") && (f.Height < chart.LeastHeight || f.Height > 1000):

@@ -102,11 +102,13 @@ func Takes(least, most int) cobra.PositionalArgs {
 // command line.
 func plainFlagError(err error) error {
 	value, ok := errors.AsType[*pflag.InvalidValueError](err)
-	why := config.Unread(err)
-	if !ok || why == "" {
+	if !ok {
 		return err
 	}
-	return fmt.Errorf("--%s: %s %s", value.GetFlag().Name, Quoted(value.GetValue()), why)
+	if why := config.Unread(err); why != "" {
+		return fmt.Errorf("--%s: %s %s", value.GetFlag().Name, Quoted(value.GetValue()), why)
+	}
+	return fmt.Errorf("--%s %s: %w", value.GetFlag().Name, Quoted(value.GetValue()), errors.Unwrap(value))
 }
 
 // knownCommand refuses the name of an unknown command and suggests similar ones. "-" is pipe mode.

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"regexp"
 	"slices"
@@ -12,27 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/wal"
 )
-
-// A SyncMode is the flag --sync.
-type SyncMode wal.Sync
-
-func (m *SyncMode) String() string { return backend.SyncModes[*m] }
-func (m *SyncMode) Type() string   { return "mode" }
-
-func (m *SyncMode) Set(text string) error {
-	mode, err := backend.ParseSync(text)
-	if err == nil {
-		*m = SyncMode(mode)
-	}
-	return err
-}
 
 // A ByteSize is a number of bytes, with K, M, G or T for powers of 1024.
 type ByteSize int64
@@ -59,7 +43,7 @@ func (b *ByteSize) Set(text string) error {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64>>shift {
-		return fmt.Errorf("%q is no number of bytes: 512M, 4G", text)
+		return errors.New("want a number of bytes: 512M, 4G")
 	}
 	*b = ByteSize(n << shift)
 	return nil
@@ -90,41 +74,30 @@ func (d *Duration) Set(text string) error {
 	return err
 }
 
-// A LogLevel is the flag --log-level.
-type LogLevel slog.Level
-
-// LogLevels are the names of the levels, from the least important one on.
-var LogLevels = []string{"debug", "info", "warn", "error"}
-
-func (l *LogLevel) Type() string   { return "level" }
-func (l *LogLevel) String() string { return strings.ToLower(slog.Level(*l).String()) }
-
-func (l *LogLevel) Set(text string) error {
-	if !slices.Contains(LogLevels, strings.ToLower(text)) {
-		return fmt.Errorf("want one of %s", strings.Join(LogLevels, ", "))
-	}
-	return (*slog.Level)(l).UnmarshalText([]byte(text))
+// A choice is a flag that has one of some values, in upper or lower case.
+type choice struct {
+	text *string
+	of   []string
 }
 
-// An outputFormat is the flag --output, beside which --json may stand.
-type outputFormat struct {
-	text    *string
-	formats []string
-	set     bool // by one of both flags
-}
+func (c *choice) String() string { return *c.text }
+func (c *choice) Type() string   { return "word" }
 
-func (o *outputFormat) String() string { return *o.text }
-func (o *outputFormat) Type() string   { return "format" }
-
-func (o *outputFormat) Set(text string) error {
-	if !slices.Contains(o.formats, text) {
-		return fmt.Errorf("want %s", strings.Join(o.formats, ", "))
+func (c *choice) Set(text string) error {
+	i := slices.IndexFunc(c.of, func(v string) bool { return strings.EqualFold(v, text) })
+	if i < 0 {
+		return fmt.Errorf("want %s", strings.Join(c.of, ", "))
 	}
-	if o.set && text != *o.text {
-		return fmt.Errorf("%s and %s contradict each other", *o.text, text)
-	}
-	*o.text, o.set = text, true
+	*c.text = c.of[i]
 	return nil
+}
+
+// AddChoice adds a flag that has one of some values. *text is the default.
+func AddChoice(cmd *cobra.Command, text *string, name, short string, of []string, usage string) *choice {
+	c := &choice{text, of}
+	cmd.Flags().VarP(c, name, short, usage)
+	CompleteFlag(cmd, name, of)
+	return c
 }
 
 // AddOutput adds the flag that chooses one of the formats of a table.
@@ -133,10 +106,13 @@ func AddOutput(cmd *cobra.Command, format *string) { AddFormats(cmd, format, tab
 // AddFormats adds the flag that chooses one of some formats, and --json. The first is the default.
 func AddFormats(cmd *cobra.Command, format *string, formats []string) {
 	*format = formats[0]
-	o := &outputFormat{text: format, formats: formats}
-	cmd.Flags().VarP(o, "output", "o", "output `format`: "+strings.Join(formats, ", "))
-	cmd.Flags().BoolFunc("json", "print JSON: -o json", func(string) error { return o.Set("json") })
-	CompleteFlag(cmd, "output", formats)
+	c := AddChoice(cmd, format, "output", "o", formats, "output `format`: "+strings.Join(formats, ", "))
+	cmd.Flags().BoolFunc("json", "print JSON: -o json", func(string) error {
+		if c.of = []string{"json"}; cmd.Flags().Changed("output") && *format != c.of[0] {
+			return fmt.Errorf("-o %s contradicts it", *format)
+		}
+		return c.Set(c.of[0])
+	})
 }
 
 // HintMonths explains times whose months were probably meant as minutes.

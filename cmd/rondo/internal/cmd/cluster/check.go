@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -52,7 +52,7 @@ func newClusterCheck(c *cli.Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return x.run(cmd.Context(), numbers)
+			return (&operating{Factory: c}).ask(cmd.Context(), func(node *rpc.Client) error { return x.run(cmd.Context(), node, numbers) })
 		},
 	}
 	cmd.Flags().Var(&x.timeout, "timeout", "how long the replicas of one partition may take")
@@ -60,13 +60,8 @@ func newClusterCheck(c *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-func (x *comparing) run(ctx context.Context, partitions []int32) (err error) {
-	db, err := (&operating{Factory: x.Factory}).node(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, db.Close()) }()
-	stream, err := db.Client.Cluster.CheckReplicas(ctx, connect.NewRequest(&rondov1.CheckReplicasRequest{
+func (x *comparing) run(ctx context.Context, node *rpc.Client, partitions []int32) error {
+	stream, err := node.Cluster.CheckReplicas(ctx, connect.NewRequest(&rondov1.CheckReplicasRequest{
 		Partitions: partitions, TimeoutSeconds: time.Duration(x.timeout).Seconds(),
 	}))
 	if err != nil {

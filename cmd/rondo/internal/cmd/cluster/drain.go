@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
@@ -29,7 +28,6 @@ A node that is only restarted needs no drain: it hands on what it leads.`
 type draining struct {
 	operating
 	undo, forget, wait bool
-	timeout            cli.Duration
 }
 
 func newClusterDrain(c *cli.Factory) *cobra.Command {
@@ -62,12 +60,7 @@ func newClusterDrain(c *cli.Factory) *cobra.Command {
 }
 
 func (d *draining) run(ctx context.Context, node string) error {
-	if d.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(d.timeout))
-		defer cancel()
-	}
-	return d.with(ctx, func(api rondov1.ClusterCalls) error {
+	return d.with(ctx, func(ctx context.Context, api rondov1.ClusterCalls) error {
 		_, err := api.Drain(ctx, connect.NewRequest(&rondov1.DrainRequest{Node: node, Undo: d.undo, Forget: d.forget}))
 		switch {
 		case err != nil:

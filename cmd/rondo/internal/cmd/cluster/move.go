@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
@@ -31,7 +30,6 @@ leaders among themselves, and would take back a move that makes them uneven. So 
 type moving struct {
 	operating
 	lead, release, wait bool
-	timeout             cli.Duration
 }
 
 func newClusterMove(c *cli.Factory) *cobra.Command {
@@ -94,12 +92,7 @@ func (m *moving) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if m.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(m.timeout))
-		defer cancel()
-	}
-	return m.with(ctx, func(api rondov1.ClusterCalls) error {
+	return m.with(ctx, func(ctx context.Context, api rondov1.ClusterCalls) error {
 		var begun string
 		var done func(*rondov1.ClusterPartition) (bool, error)
 		switch {

@@ -17,9 +17,9 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clusterflags"
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/internal/text"
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -27,7 +27,8 @@ import (
 type operating struct {
 	*cli.Factory
 	clusterflags.Flags
-	direct bool // it has the flags of addDirect
+	direct  bool         // it has the flags of addDirect
+	timeout cli.Duration // 0: none
 }
 
 // addDirect adds the flags by which the servers of NATS are asked instead of a node.
@@ -37,14 +38,14 @@ func (o *operating) addDirect(f *pflag.FlagSet) {
 }
 
 // with calls fn with the service for operators of the cluster.
-func (o *operating) with(ctx context.Context, fn func(rondov1.ClusterCalls) error) (err error) {
+func (o *operating) with(ctx context.Context, fn func(context.Context, rondov1.ClusterCalls) error) (err error) {
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(o.timeout))
+		defer cancel()
+	}
 	if o.Servers.URL == "" {
-		node, err := o.node(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { err = cmp.Or(err, node.Close()) }()
-		return fn(node.Client.Cluster)
+		return o.ask(ctx, func(node *rpc.Client) error { return fn(ctx, node.Cluster) })
 	}
 	if o.Daemon != "" {
 		return cli.Misused("cluster", errors.New("--cluster and --daemon contradict each other: a node is asked, or the servers of NATS"))
@@ -58,27 +59,27 @@ func (o *operating) with(ctx context.Context, fn func(rondov1.ClusterCalls) erro
 		return err
 	}
 	defer func() { err = cmp.Or(err, closeAll()) }()
-	return fn(service)
+	return fn(ctx, service)
 }
 
-// node returns the server that is asked.
-func (o *operating) node(ctx context.Context) (*backend.Database, error) {
-	named := "--daemon http://HOST:PORT names a node"
-	if o.direct {
-		named += ", --cluster nats://HOST:PORT the servers of NATS"
+// ask calls fn with a node.
+func (o *operating) ask(ctx context.Context, fn func(*rpc.Client) error) error {
+	err := o.Target().Ask(ctx, fn)
+	if o.direct && errors.Is(err, backend.ErrNoServer) {
+		err = fmt.Errorf("%w; --cluster nats://HOST:PORT names the servers of NATS", err)
 	}
-	t := o.Target()
-	if missing := t.Here(); t.Daemon == "" && missing != nil {
-		return nil, fmt.Errorf("%w. Or %s", missing, named)
-	}
-	db, err := t.Must(ctx, core.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	if db.Client == nil {
-		return nil, errors.Join(errors.New("no server runs in this folder, and a database without a server is in no cluster: "+named), db.Close())
-	}
-	return db, nil
+	return err
+}
+
+// withState calls fn with the state of the cluster.
+func (o *operating) withState(ctx context.Context, fn func(*rondov1.ClusterState) error) error {
+	return o.with(ctx, func(ctx context.Context, api rondov1.ClusterCalls) error {
+		st, err := clusterState(ctx, api)
+		if err != nil {
+			return err
+		}
+		return fn(st)
+	})
 }
 
 func clusterState(ctx context.Context, api rondov1.ClusterCalls) (*rondov1.ClusterState, error) {
@@ -95,12 +96,9 @@ func (o *operating) completeState(cmd *cobra.Command, pick func(*rondov1.Cluster
 	ctx, cancel := context.WithTimeout(cmd.Context(), cli.CompleteTime)
 	defer cancel()
 	var out []cobra.Completion
-	err := o.with(ctx, func(api rondov1.ClusterCalls) error {
-		st, err := clusterState(ctx, api)
-		if err == nil {
-			out = pick(st)
-		}
-		return err
+	err := o.withState(ctx, func(st *rondov1.ClusterState) error {
+		out = pick(st)
+		return nil
 	})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError

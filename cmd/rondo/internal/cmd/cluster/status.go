@@ -40,16 +40,12 @@ func newClusterStatus(c *cli.Factory) *cobra.Command {
 			if len(o.Servers.Monitor) > 0 && o.Servers.URL == "" {
 				return cli.Misused("cluster status", errors.New("--cluster-monitor is for --cluster: a node knows the monitoring ports"))
 			}
-			return o.with(cmd.Context(), func(api rondov1.ClusterCalls) error {
-				st, err := clusterState(cmd.Context(), api)
-				if err != nil {
-					return err
-				}
+			return o.withState(cmd.Context(), func(st *rondov1.ClusterState) error {
+				show := o.statusText
 				if format != table.Formats[0] {
-					err = o.statusJSON(st)
-				} else {
-					err = o.statusText(st)
+					show = o.statusJSON
 				}
+				err := show(st)
 				if err == nil && !st.GetWhole() {
 					err = cli.ExitError(1)
 				}
@@ -156,13 +152,7 @@ func newClusterNodes(c *cli.Factory) *cobra.Command {
 		Long:  clusterNodesHelp,
 		Args:  cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.with(cmd.Context(), func(api rondov1.ClusterCalls) error {
-				st, err := clusterState(cmd.Context(), api)
-				if err != nil {
-					return err
-				}
-				return o.nodes(st, format)
-			})
+			return o.withState(cmd.Context(), func(st *rondov1.ClusterState) error { return o.nodes(st, format) })
 		},
 	}
 	cli.AddOutput(cmd, &format)
@@ -236,11 +226,7 @@ func newClusterPartitions(c *cli.Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.with(cmd.Context(), func(api rondov1.ClusterCalls) error {
-				st, err := clusterState(cmd.Context(), api)
-				if err != nil {
-					return err
-				}
+			return o.withState(cmd.Context(), func(st *rondov1.ClusterState) error {
 				for _, n := range numbers {
 					if int(n) >= len(st.GetPartitions()) {
 						return fmt.Errorf("there is no partition %d: the cluster has 0 to %d", n, len(st.GetPartitions())-1)

@@ -93,7 +93,7 @@ func NewToken(c *cli.Factory) *cobra.Command {
 		Short: "Make a token for clients of a server",
 		Long:  tokenHelp,
 	}
-	var role, expires string
+	role, expires := "read", ""
 	var prefixes []string
 	make := &cobra.Command{
 		Use:   "new NAME",
@@ -101,9 +101,6 @@ func NewToken(c *cli.Factory) *cobra.Command {
 		Long:  tokenNewHelp,
 		Args:  cli.Takes(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if _, err := access.ParseRole(role); err != nil {
-				return fmt.Errorf("--role: %w", err)
-			}
 			if _, err := access.Folders(prefixes); err != nil {
 				return fmt.Errorf("--prefix: %w", err)
 			}
@@ -114,10 +111,9 @@ func NewToken(c *cli.Factory) *cobra.Command {
 		},
 	}
 	f := make.Flags()
-	f.StringVar(&role, "role", "read", "what its holder may do, a `role`: read, write or admin")
+	cli.AddChoice(make, &role, "role", "", []string{"read", "write", "admin"}, "what its holder may do, a `role`: read, write or admin")
 	f.StringSliceVar(&prefixes, "prefix", nil, "`folder` of series that it is limited to")
 	f.StringVar(&expires, "expires", "", "`day` or time on which it expires: 2030-12-31, 2030-12-31T23:59:59Z")
-	cli.CompleteFlag(make, "role", []string{"read", "write", "admin"})
 	cmd.AddCommand(make)
 	return cmd
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -36,8 +35,11 @@ drawn in a terminal and printed as a table elsewhere; --output chooses. JSON and
 
 Names of metrics and labels, and which archive answers: docs/prometheus.md.`
 
-// queryFormats are the values of --output.
-var queryFormats = append(slices.Clone(table.Formats), "chart")
+// The formats besides a table's.
+const (
+	chosen = "auto" // a chart for a range in a terminal, otherwise a table
+	drawn  = "chart"
+)
 
 // The default range of rondo query.
 const (
@@ -80,9 +82,8 @@ func NewCommand(c *cli.Factory) *cobra.Command {
 	f.StringVarP(&q.start, "start", "s", "", "`time` at which a range begins")
 	f.StringVarP(&q.end, "end", "e", "", "`time` at which a range ends (default: now)")
 	f.StringVar(&q.step, "step", "", "`length` of a step of a range: 15s, 5m (default: such that a chart is filled)")
-	f.StringVarP(&q.format, "output", "o", "", "output `format`: "+strings.Join(queryFormats, ", ")+" (default: chart for a range in a terminal, otherwise table)")
+	cli.AddFormats(cmd, &q.format, slices.Concat([]string{chosen}, table.Formats, []string{drawn}))
 	f.IntVar(&q.limit, "limit", 0, "the most `series` to print (default: all)")
-	cli.CompleteFlag(cmd, "output", queryFormats)
 	q.LookFlags.AddTo(cmd, "chart")
 	return cmd
 }
@@ -93,15 +94,13 @@ func (q *querying) ranges() bool { return q.length != "" || q.start != "" || q.e
 // check refuses flags without meaning, and chooses the format.
 func (q *querying) check(cmd *cobra.Command) error {
 	f := cmd.Flags()
-	if q.format == "chart" && !q.ranges() && q.at == "" {
+	if q.format == drawn && !q.ranges() && q.at == "" {
 		q.length = queriedRange
 	}
 	switch {
-	case q.format != "" && !slices.Contains(queryFormats, q.format):
-		return fmt.Errorf("--output %s: want %s", cli.Quoted(q.format), strings.Join(queryFormats, ", "))
 	case q.at != "" && q.ranges():
 		return errors.New("--time is for one time: give --start, --end or --range for a range")
-	case q.at != "" && q.format == "chart":
+	case q.at != "" && q.format == drawn:
 		return errors.New("--output chart is for a range: give --range, or --start and --end, and not --time")
 	case q.length != "" && q.start != "":
 		return errors.New("--range and --start do not go together: a range ends at --end, or now")
@@ -120,9 +119,9 @@ func (q *querying) check(cmd *cobra.Command) error {
 			return fmt.Errorf("--%s %s: want a duration, such as 15s, 5m, 1h", name, cli.Quoted(text))
 		}
 	}
-	if q.format == "" {
+	if q.format == chosen {
 		if q.format = table.Formats[0]; q.ranges() && cli.IsTerminal(q.Stdout) {
-			q.format = "chart"
+			q.format = drawn
 		}
 	}
 	q.HintMonths(q.at, q.start, q.end)
@@ -149,7 +148,7 @@ func (q *querying) run(ctx context.Context, db *backend.Database, expr, path str
 	if len(v) == 0 {
 		q.explainNothing(ctx, db, expr, names)
 	}
-	if q.format == "chart" {
+	if q.format == drawn {
 		return q.draw(expr, v, form)
 	}
 	return q.print(v)

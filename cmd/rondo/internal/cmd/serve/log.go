@@ -7,7 +7,9 @@ import (
 
 // logger returns the log of the server.
 func (s *Settings) logger() *slog.Logger {
-	o := &slog.HandlerOptions{Level: s.level, ReplaceAttr: shorten}
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(s.level)) // the flag has no others
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: shorten}
 	if s.json {
 		return slog.New(slog.NewJSONHandler(s.Stderr, o))
 	}

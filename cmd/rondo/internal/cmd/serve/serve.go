@@ -71,8 +71,9 @@ type Settings struct {
 	rrd    rrdcachedFlags
 	mode   string // --socket-mode
 	public string // --external-url
-	level  slog.Level
-	json   bool // --log-json
+	sync   string // --sync
+	level  string // --log-level
+	json   bool   // --log-json
 	node   nodeFlags
 	ways   []way
 	File   string       // the configuration file that was applied last; empty: none
@@ -106,7 +107,8 @@ func NewSettings(c *cli.Factory) (*Settings, *cobra.Command) {
 	s.rrd.addFlags(f, &s.Config.RRDCached)
 	f.StringVar(&s.mode, "socket-mode", "", "octal `mode` of rondo.sock, the socket through which commands reach the server (default: 0600, or 0660 with --socket-group)")
 	f.StringVar(&s.Config.Socket.Group, "socket-group", "", "`group` of rondo.sock; its members may do everything that the owner may do")
-	f.Var((*cli.SyncMode)(&s.Config.Engine.Sync), "sync", "when samples are acknowledged, a `mode`: always, interval or none (see above)")
+	s.sync = backend.SyncModes[0]
+	cli.AddChoice(cmd, &s.sync, "sync", "", backend.SyncModes, "when samples are acknowledged, a `mode`: always, interval or none (see above)")
 	s.Config.Engine.SyncInterval = time.Second
 	f.Var((*cli.Duration)(&s.Config.Engine.SyncInterval), "sync-interval", "longest `time` between two syncs with --sync interval")
 	s.Config.Gather = receivers.DefaultGather
@@ -131,13 +133,12 @@ func NewSettings(c *cli.Factory) (*Settings, *cobra.Command) {
 	f.Var((*cli.Duration)(&s.Config.Backups.Every), "backup-every", "`time` from one backup to the next")
 	f.Var((*cli.Duration)(&s.Config.Backups.Whole), "backup-whole-every", "`time` from one whole backup to the next; those between hold what has changed since the one before; 0: all are whole")
 	f.IntVar(&s.Config.Backups.Keep, "backup-keep", 7, "`number` of whole backups that are kept, with those that build on them; older ones are removed")
-	f.Var((*cli.LogLevel)(&s.level), "log-level", "least important `level` that is logged: debug, info, warn or error")
+	s.level = "info"
+	cli.AddChoice(cmd, &s.level, "log-level", "", []string{"debug", s.level, "warn", "error"}, "least important `level` that is logged: debug, info, warn or error")
 	f.BoolVar(&s.json, "log-json", false, "write log lines as JSON objects")
 	s.node.addFlags(f)
 	s.Flags = f
 	cmd.SetUsageFunc(serveUsage)
-	cli.CompleteFlag(cmd, "sync", backend.SyncModes)
-	cli.CompleteFlag(cmd, "log-level", cli.LogLevels)
 	for _, p := range Protocols {
 		if p.Network == receivers.HTTP {
 			cli.CompleteFlag(cmd, p.Name, []string{receivers.On, off})
@@ -283,6 +284,9 @@ func (s *Settings) check() error {
 	}
 	if s.public == "" {
 		s.Config.Rules.ExternalURL = nil
+	}
+	if s.Config.Engine.Sync, err = backend.ParseSync(s.sync); err != nil {
+		return err
 	}
 	switch {
 	case s.Config.Engine.SyncInterval <= 0:

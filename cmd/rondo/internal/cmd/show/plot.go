@@ -59,7 +59,7 @@ func NewPlot(c *cli.Factory) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&p.start, "start", "s", "", "`time` at which the chart begins (default: an hour before its end, or more)")
 	f.StringVarP(&p.end, "end", "e", "", "`time` at which the chart ends (default: now)")
-	f.StringVar(&p.cf, "cf", "", "consolidation `function` of the rows: AVERAGE, MIN, MAX or LAST (default: AVERAGE, else the first archive's)")
+	cli.AddFunction(cmd, &p.cf)
 	f.StringSliceVar(&p.ds, "ds", nil, "data `sources` to draw, by name or pattern, with commas between them (default: all)")
 	f.StringVar(&p.lower, "lower", "", "the `value` at the bottom (default: the values decide)")
 	f.StringVar(&p.upper, "upper", "", "the `value` at the top (default: the values decide)")
@@ -67,12 +67,11 @@ func NewPlot(c *cli.Factory) *cobra.Command {
 	f.BoolVar(&p.stack, "stack", false, "put the values on top of each other")
 	f.BoolVar(&p.binary, "binary", false, "print numbers in Ki, Mi, Gi: powers of 1024")
 	f.BoolVar(&p.noLegend, "no-legend", false, "leave the legend out")
-	f.StringVar(&p.band, "band", "auto", "a band from MIN to MAX around lines: auto, always or never")
+	p.band = cli.Whens[0]
+	cli.AddChoice(cmd, &p.band, "band", "", cli.Whens, "`when` to draw a band from MIN to MAX around lines: auto, always or never")
 	f.StringVar(&p.watch, "watch", "", "draw again and again, with this `interval` between (default: "+watchDefault+")")
 	f.Lookup("watch").NoOptDefVal = watchDefault
-	cli.CompleteFlag(cmd, "cf", cli.Functions)
 	p.LookFlags.AddTo(cmd, "drawing")
-	cli.CompleteFlag(cmd, "band", cli.Whens)
 	return cmd
 }
 
@@ -91,12 +90,7 @@ func (p *plotting) check(cmd *cobra.Command, args []string) ([]string, error) {
 			}
 		}
 	}
-	switch {
-	case p.cf != "" && !slices.Contains(cli.Functions, strings.ToUpper(p.cf)):
-		return nil, fmt.Errorf("--cf %s: want %s", cli.Quoted(p.cf), strings.Join(cli.Functions, ", "))
-	case !slices.Contains(cli.Whens, p.band):
-		return nil, fmt.Errorf("--band %s: want %s", cli.Quoted(p.band), strings.Join(cli.Whens, ", "))
-	case p.log && p.stack:
+	if p.log && p.stack {
 		return nil, errors.New("--log and --stack do not go together: sums on a logarithmic axis mislead")
 	}
 	if _, err := p.every(); err != nil {

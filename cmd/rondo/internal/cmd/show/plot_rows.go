@@ -30,7 +30,7 @@ func (p *plotting) fetch(ctx context.Context, api rondov1.RondoCalls, lines []*p
 		s := showing{Factory: p.Factory, cf: p.cf}
 		cf, _, ok := s.function(l.def)
 		if !ok {
-			return 0, fmt.Errorf("the series %s has no archive of %s", cli.Quoted(l.path), strings.ToUpper(cmp.Or(p.cf, "plain rows")))
+			return 0, fmt.Errorf("the series %s has no archive of %s", cli.Quoted(l.path), cmp.Or(p.cf, "plain rows"))
 		}
 		line := chart.Line{Name: names[i], Merge: merge(cf)}
 		if line.Rows, err = get(cf); err != nil {

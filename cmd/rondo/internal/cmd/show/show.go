@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
@@ -50,11 +48,10 @@ func NewShow(c *cli.Factory) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&s.start, "start", "s", "", "`time` after which the rows begin (default: as many rows as fit)")
 	f.StringVarP(&s.end, "end", "e", "", "`time` of the last row (default: the last update)")
-	f.StringVar(&s.cf, "cf", "", "consolidation `function` of the rows: AVERAGE, MIN, MAX or LAST (default: AVERAGE, else the first archive's)")
+	cli.AddFunction(cmd, &s.cf)
 	f.StringVarP(&s.resolution, "resolution", "r", "", "`length` of a row: 10s, 5m, 1h (default: a table fits a screen, other formats take the finest)")
 	f.IntVarP(&s.rows, "rows", "n", 0, fmt.Sprintf("the `number` of rows, the newest (default: %d, of a range %d; other formats: all)", shownRows, chartedRows))
 	cli.AddOutput(cmd, &s.format)
-	cli.CompleteFlag(cmd, "cf", cli.Functions)
 	return cmd
 }
 
@@ -62,9 +59,6 @@ func NewShow(c *cli.Factory) *cobra.Command {
 func (s *showing) check(cmd *cobra.Command) error {
 	if s.rows < 1 && cmd.Flags().Changed("rows") {
 		return fmt.Errorf("--rows %d: want 1 or more", s.rows)
-	}
-	if s.cf != "" && !slices.Contains(cli.Functions, strings.ToUpper(s.cf)) {
-		return fmt.Errorf("--cf %s: want %s", cli.Quoted(s.cf), strings.Join(cli.Functions, ", "))
 	}
 	s.HintMonths(s.start, s.end)
 	return nil

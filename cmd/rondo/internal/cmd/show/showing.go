@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
@@ -39,7 +38,7 @@ func (s *showing) request(info *rondov1.InfoResponse) (*rondov1.FetchRequest, er
 	cf, row, ok := s.function(def)
 	if !ok {
 		if s.cf != "" {
-			return nil, fmt.Errorf("the series has no archive of %s", strings.ToUpper(s.cf))
+			return nil, fmt.Errorf("the series has no archive of %s", s.cf)
 		}
 		return nil, nil
 	}
@@ -68,7 +67,7 @@ func (s *showing) function(d *rra.Definition) (cf rra.CF, row int64, ok bool) {
 	want := rra.Average
 	if s.cf != "" {
 		var err error
-		if want, err = rra.ParseCF(strings.ToUpper(s.cf)); err != nil {
+		if want, err = rra.ParseCF(s.cf); err != nil {
 			return 0, 0, false
 		}
 	}

@@ -54,14 +54,14 @@ func NewTop(c *cli.Factory) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&t.once, "once", false, "print one table and end")
-	f.StringVar(&t.sort, "sort", top.Keys[0], "what to sort by: `key` "+strings.Join(top.Keys, ", "))
+	t.sort = top.Keys[0]
+	cli.AddChoice(cmd, &t.sort, "sort", "", top.Keys, "the `key` to sort by: "+strings.Join(top.Keys, ", "))
 	f.BoolVar(&t.reverse, "reverse", false, "turn the order round")
 	f.StringVar(&t.filter, "filter", "", "only names with these `words`")
 	f.IntVarP(&t.rows, "rows", "n", 0, "with --once, the `number` of lines (default: all)")
 	f.VarP(&t.interval, "interval", "i", "how often the screen is brought up to date")
 	f.BoolVar(&t.ascii, "ascii", false, "ASCII characters only (default: if the locale is not UTF-8)")
 	cli.AddOutput(cmd, &t.format)
-	cli.CompleteFlag(cmd, "sort", top.Keys)
 	return cmd
 }
 
@@ -69,8 +69,6 @@ func NewTop(c *cli.Factory) *cobra.Command {
 func (t *topRun) check(cmd *cobra.Command) error {
 	f := cmd.Flags()
 	switch {
-	case !slices.Contains(top.Keys, t.sort):
-		return fmt.Errorf("--sort %s: want %s", cli.Quoted(t.sort), strings.Join(top.Keys, ", "))
 	case f.Changed("rows") && t.rows < 1:
 		return fmt.Errorf("--rows %d: want 1 or more", t.rows)
 	case time.Duration(t.interval) < 100*time.Millisecond:

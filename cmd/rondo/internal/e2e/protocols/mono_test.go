@@ -54,7 +54,7 @@ func TestMono(t *testing.T) {
 			do(false, "ERROR: agent 127.0.0.1: there is no counter \"Mono System/none\" (not found)\n", "add", "Mono System/none")
 			do(true, `{"category": "Mono Custom", "name": "jobs", "index": "0",`, "remove", "--peer", "127.0.0.1", "0", "-o", "jsonl")
 			do(false, "no agent \"nobody\" is connected, but 127.0.0.1\n", "list", "--peer", "nobody")
-			do(false, "invalid argument \"xml\"", "list", "-o", "xml")
+			do(false, "--output 'xml': want table", "list", "-o", "xml")
 			if out, ok := runProgram(t, "mono", "peers", "--daemon", "http://"+d.Listens["http"], "-o", "tsv"); !ok || !strings.Contains(out, "127.0.0.1\t") {
 				t.Errorf("at the HTTP port: %s", out)
 			}
