@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"strconv"
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/coord"
@@ -16,7 +14,6 @@ import (
 
 const (
 	keyTexts = "dashboards.text."
-	places   = 2 * dashboards.MaxPages
 
 	// saveTime bounds how long a page is being saved or dropped.
 	saveTime = 10 * time.Second
@@ -34,7 +31,8 @@ var errText = errors.New("its text in the bucket of the cluster is not the one t
 // concurrently. Their errors wrap core.ErrUnavailable if the servers do not answer.
 type Bucket struct{ Store coord.Store }
 
-func textKey(place int) string { return keyTexts + strconv.Itoa(place) }
+// textKey returns where a text of a page is.
+func textKey(name, digest string) string { return keyTexts + digestOf(name+" "+digest) }
 
 // Save saves the text of a page in place of the one that has the name, whatever the text is. If the
 // error wraps core.ErrUnavailable, the page may have been saved. Otherwise it was not: the error
@@ -114,50 +112,38 @@ func (b Bucket) changeOnce(ctx context.Context, name string, become func(context
 		return err
 	}
 	if there {
-		// A text that stays is written over one day.
-		_ = b.Store.Delete(ctx, textKey(old.Place), old.Revision)
+		// A text that stays does no harm.
+		_ = b.Store.Delete(ctx, textKey(name, old.Digest), old.Revision)
 	}
 	return nil
 }
 
-// put writes the text of a page into a place that is free. The error wraps dashboards.ErrFull if
-// the list has room for no more pages, and coord.ErrConflict if the list that was read is too old.
+// put writes a text of a page. The error wraps dashboards.ErrFull if the list has room for no more
+// pages, and coord.ErrConflict if somebody else writes the same text.
 func (b Bucket) put(ctx context.Context, l *list, name, text string) (*entry, error) {
 	if _, there := l.Pages[name]; !there && len(l.Pages) >= dashboards.MaxPages {
 		return nil, dashboards.ErrFull
 	}
-	taken := make(map[int]bool, len(l.Pages))
-	for _, e := range l.Pages {
-		taken[e.Place] = true
+	digest := digestOf(text)
+	key := textKey(name, digest)
+	was, err := b.Store.Get(ctx, key)
+	if err != nil {
+		return nil, unavailable(err)
 	}
-	first := int(crc32.ChecksumIEEE([]byte(name)) % places)
-	for i := range places {
-		place := (first + i) % places
-		if taken[place] {
-			continue
-		}
-		was, err := b.Store.Get(ctx, textKey(place))
-		if err != nil {
-			return nil, unavailable(err)
-		}
-		if was.Revision > l.revision { // somebody saves it now
-			continue
-		}
-		revision, err := b.Store.CompareAndSet(ctx, textKey(place), []byte(text), was.Revision)
-		if errors.Is(err, coord.ErrTooLong) {
-			return nil, &dashboards.ParseError{Err: fmt.Errorf("a page of %d bytes: %w", len(text), err)}
-		}
-		if err != nil {
-			return nil, unavailable(err)
-		}
-		return &entry{Place: place, Revision: revision, Digest: digestOf(text)}, nil
+	// Also a text that is there gets a new revision: somebody may be about to remove the former.
+	revision, err := b.Store.CompareAndSet(ctx, key, []byte(text), was.Revision)
+	if errors.Is(err, coord.ErrTooLong) {
+		return nil, &dashboards.ParseError{Err: fmt.Errorf("a page of %d bytes: %w", len(text), err)}
 	}
-	return nil, fmt.Errorf("%w: all places are in use", coord.ErrConflict)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return &entry{Revision: revision, Digest: digest}, nil
 }
 
 // text returns the text of a page of the list.
-func (b Bucket) text(ctx context.Context, e entry) (string, error) {
-	v, err := b.Store.Get(ctx, textKey(e.Place))
+func (b Bucket) text(ctx context.Context, name string, e entry) (string, error) {
+	v, err := b.Store.Get(ctx, textKey(name, e.Digest))
 	if err != nil {
 		return "", unavailable(err)
 	}
@@ -175,7 +161,7 @@ func (b Bucket) Each(ctx context.Context, fn func(name, text string, err error) 
 		return err
 	}
 	for _, name := range l.names() {
-		text, err := b.text(ctx, l.Pages[name])
+		text, err := b.text(ctx, name, l.Pages[name])
 		if errors.Is(err, errText) { // it may have been saved again meanwhile
 			var now *list
 			if now, err = b.read(ctx); err == nil {
@@ -183,7 +169,7 @@ func (b Bucket) Each(ctx context.Context, fn func(name, text string, err error) 
 				if !there {
 					continue
 				}
-				text, err = b.text(ctx, e)
+				text, err = b.text(ctx, name, e)
 			}
 		}
 		if err := fn(name, text, err); err != nil {

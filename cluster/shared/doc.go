@@ -4,12 +4,11 @@
 //
 // # In the bucket
 //
-// One value lists all pages: name, place and digest of each. The texts are values of their own, in
-// numbered places: "dashboards.text.17". There are twice as many places as there may be pages.
+// One value lists all pages: name and digest of each. The texts are values of their own, under a
+// key made of name and digest: what stands there is always the same.
 //
-// A save writes the text into a free place, and then the list by compare-and-set. So a save takes
-// effect as a whole or not at all, and the list only names texts that are there. A place is free if
-// the list does not name it and its text is older than the list. A newer text may belong to a save
-// that is about to write its list. If that save fails, its place is free once the list has changed:
-// then the save cannot write its list any more.
+// A save writes the text, and then the list by compare-and-set. So a save takes effect as a whole
+// or not at all, and the list only names texts that are there. Who has taken a text off the list
+// removes it, in the revision that the list had named: a save of the same text meanwhile has
+// written another one. The text of a save that was interrupted stays.
 package shared

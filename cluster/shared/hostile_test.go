@@ -66,7 +66,7 @@ func TestHostileBucket(t *testing.T) {
 	digest := strings.Repeat("0", 32)
 	for _, tt := range []struct{ key, value, want string }{
 		{"dashboards.list", "!", "the list"},
-		{"dashboards.list", `{"version":2,"pages":{}}`, "its version is 2"},
+		{"dashboards.list", `{"version":3,"pages":{}}`, "its version is 3"},
 		{"dashboards.list", strings.Repeat(" ", 1<<20) + "{}", "bytes"},
 		{"dashboards.text.", "another text", "not the one that was saved"},
 	} {
@@ -103,7 +103,7 @@ func TestHostileBucket(t *testing.T) {
 	}
 	// Entries that cannot be right are left out, and names do not lead out of the folder.
 	s := coordtest.New(time.Now, 0)
-	list := fmt.Sprintf(`{"version":1,"pages":{"../x":{"place":1,"digest":%[1]q},"a":{"place":-1,"digest":%[1]q},"b":{"place":5000},"c":{"place":3},"d":{"place":3}}}`, digest)
+	list := fmt.Sprintf(`{"version":2,"pages":{"../x":{"digest":%[1]q},"a":{"digest":%[1]q},"b":{}}}`, digest)
 	if _, err := s.Truth().CompareAndSet(t.Context(), "dashboards.list", []byte(list), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ const (
 	keyList     = "dashboards.list"
 	maxList     = 1 << 20 // bytes; a thousand pages with the longest names take 160 kB
 	maxID       = 64      // bytes
-	listVersion = 1
+	listVersion = 2
 )
 
 // A list names all pages. It is JSON in the bucket.
@@ -31,9 +31,8 @@ type list struct {
 	revision uint64 // of the list in the bucket; 0: the bucket has no list, and this one is new
 }
 
-// An entry says where the text of a page is.
+// An entry says which text a page has.
 type entry struct {
-	Place    int    `json:"place"`
 	Revision uint64 `json:"revision"` // of the text; for removing it
 	Digest   string `json:"digest"`   // of the text
 }
@@ -78,14 +77,10 @@ func parseList(value []byte) (*list, error) {
 	case len(l.ID) > maxID:
 		return nil, fmt.Errorf("%w: its id has %d bytes", errList, len(l.ID))
 	}
-	used := make(map[int]bool)
 	for i, name := range l.names() {
-		e := l.Pages[name]
-		if i >= dashboards.MaxPages || dashboards.CheckName(name) != nil || e.Place < 0 || e.Place >= places || used[e.Place] {
+		if i >= dashboards.MaxPages || dashboards.CheckName(name) != nil {
 			delete(l.Pages, name)
-			continue
 		}
-		used[e.Place] = true
 	}
 	return l, nil
 }

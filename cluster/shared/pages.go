@@ -144,7 +144,7 @@ func (p *Pages) take(ctx context.Context, l *list) {
 		if p.have[name] == e.Digest {
 			continue
 		}
-		text, err := p.o.Bucket.text(ctx, e)
+		text, err := p.o.Bucket.text(ctx, name, e)
 		switch {
 		case errors.Is(err, errText) && !again: // the list is about to change
 			p.whole = false

@@ -46,3 +46,21 @@ func TestOvertakenChange(t *testing.T) {
 		a.shows(t, "web=title: of b")
 	}
 }
+
+// TestSameTextAgain: a page that is dropped is saved again with the text that it had, before that
+// text was removed.
+func TestSameTextAgain(t *testing.T) {
+	s := coordtest.New(time.Now, 0)
+	o := &overtaken{Store: s.Client("a")}
+	a, b := start(t, o, t.TempDir()), start(t, s.Client("b"), t.TempDir())
+	save(t, a, "web", "title: at first")
+	o.then = func() { save(t, b, "web", "title: at first") }
+	if err := a.Drop(t.Context(), "web"); err != nil {
+		t.Fatal(err)
+	}
+	save(t, b, "web", "title: at first")
+	start(t, s.Client("c"), t.TempDir()).shows(t, "web=title: at first")
+	if texts, err := s.Truth().List(t.Context(), "dashboards.text."); err != nil || len(texts) != 1 {
+		t.Errorf("%d texts of one page are kept, %v", len(texts), err)
+	}
+}
