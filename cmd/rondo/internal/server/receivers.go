@@ -223,15 +223,9 @@ func (m *manager) reload(w Ways) (ok bool) {
 	return true
 }
 
-// toldValue is how many bytes of a setting the log shows.
-const toldValue = 200
-
 // tellChanged logs settings that have taken effect.
 func (m *manager) tellChanged(all []Setting) {
 	for _, x := range all {
-		if len(x.Value) > toldValue {
-			x.Value = strings.ToValidUTF8(x.Value[:toldValue], "") + "…"
-		}
 		m.Logger.Info("a changed setting has taken effect", "setting", x.Name, "value", x.Value)
 	}
 }

@@ -14,45 +14,62 @@ import (
 	"github.com/rondo-db/rondo/internal/conffile"
 )
 
-// A fixedValue is a setting that holds until a restart: its value, and what the log shows of it.
-type fixedValue struct{ value, shown string }
+// A setting is the value of a flag, or of a key of the configuration file.
+type setting struct {
+	value, shown string // shown is what the log has of it
+	live         bool   // it can change while the server runs
+	protocol     string // whose flag it is; empty: none's
+}
 
-// fixed returns the settings that hold until a restart, by flag. The policy and the flags of
-// receivers can change while the server runs.
-func (s *Settings) fixed() map[string]fixedValue {
-	values := make(map[string]fixedValue)
-	s.Flags.VisitAll(func(f *pflag.Flag) {
-		for _, w := range s.ways {
-			if _, option := w.options[f.Name]; option || f.Name == w.protocol.Name {
-				return
-			}
+// values returns the settings by name.
+func (s *Settings) values() map[string]setting {
+	all, owners := make(map[string]setting), make(map[string]string)
+	for _, w := range s.ways {
+		owners[w.protocol.Name] = w.protocol.Name
+		for _, f := range w.protocol.Flags {
+			owners[f.Name] = w.protocol.Name
 		}
+	}
+	s.Flags.VisitAll(func(f *pflag.Flag) {
 		switch f.Name {
 		case "help", "config", "daemon", "db", cli.PasswordFileFlag, cli.TokenFileFlag, cli.CAFlag, cli.PairFlag:
 		default:
-			values[f.Name] = fixedValue{f.Value.String(), ShownValue(f)}
+			owner, live := owners[f.Name]
+			all[f.Name] = setting{f.Value.String(), ShownValue(f), live, owner}
 		}
 	})
+	var policy []string
+	for _, r := range s.Rules {
+		policy = append(policy, r.Text)
+	}
+	all[rules.Key] = setting{value: strings.Join(policy, "; "), shown: strings.Join(policy, "; "), live: true}
 	t := s.NewTarget(cli.TargetFlags{DB: s.DB, ConfigFile: s.ConfigFile})
-	values["db"], values[cli.BaseKey] = fixedValue{t.Folder(), t.Folder()}, fixedValue{s.Base(), s.Base()}
-	return values
+	all["db"], all[cli.BaseKey] = setting{value: t.Folder(), shown: t.Folder()}, setting{value: s.Base(), shown: s.Base()}
+	return all
 }
 
-// warnOfReload logs the settings that have changed and take effect only after a restart, and files
-// that are missing. It returns the number of these settings. running are the settings in use.
-func (s *Settings) warnOfReload(log *slog.Logger, running map[string]fixedValue) (restart int) {
-	now := s.fixed()
+// changes returns, by protocol, the settings that are other than in running and take effect at
+// once, and notes them there. It logs the settings that need a restart, whose number it returns, and files
+// that are missing.
+func (s *Settings) changes(log *slog.Logger, running map[string]setting) (changed map[string][]server.Setting, restart int) {
+	changed = make(map[string][]server.Setting)
+	now := s.values()
 	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if now[name] != running[name] {
+		switch is := now[name]; {
+		case is == running[name]:
+		case is.live:
+			changed[is.protocol] = append(changed[is.protocol], server.Setting{Name: name, Value: is.shown})
+			running[name] = is
+		default:
 			restart++
-			log.Warn("a changed setting needs a restart", "setting", name, "in_force", running[name].shown, "configured", now[name].shown)
+			log.Warn("a changed setting needs a restart", "setting", name, "in_force", running[name].shown, "configured", is.shown)
 		}
 	}
 	s.warnOfFiles(log)
 	if strings.TrimSpace(s.File) != "" {
 		log.Debug("configuration file read", "file", s.File)
 	}
-	return restart
+	return changed, restart
 }
 
 // maxSettings is the size of the largest file of a setting, in bytes.
@@ -82,35 +99,4 @@ func (s *Settings) warnOfFiles(log *slog.Logger) {
 	for _, name := range s.rrd.tls {
 		look("rrdcached-tls", name)
 	}
-}
-
-// live returns the settings that take effect while the server runs: for each protocol its own
-// flags, and under "" the policy.
-func (s *Settings) live() map[string][]server.Setting {
-	var policy []string
-	for _, r := range s.Rules {
-		policy = append(policy, r.Text)
-	}
-	all := map[string][]server.Setting{"": {{Name: rules.Key, Value: strings.Join(policy, "; ")}}}
-	for _, w := range s.ways {
-		own := []server.Setting{{Name: w.protocol.Name, Value: *w.address}}
-		for _, f := range w.protocol.Flags {
-			own = append(own, server.Setting{Name: f.Name, Value: strings.Join(w.options[f.Name](), ",")})
-		}
-		all[w.protocol.Name] = own
-	}
-	return all
-}
-
-// changed returns the settings of now that were different or missing before.
-func changed(before, now map[string][]server.Setting) map[string][]server.Setting {
-	diff := make(map[string][]server.Setting)
-	for name, all := range now {
-		for _, x := range all {
-			if !slices.Contains(before[name], x) {
-				diff[name] = append(diff[name], x)
-			}
-		}
-	}
-	return diff
 }

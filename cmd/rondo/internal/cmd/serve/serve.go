@@ -335,7 +335,7 @@ func (s *Settings) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 	hup := make(chan os.Signal, 1) // a second one while the first waits adds nothing
 	signal.Notify(hup, syscall.SIGHUP)
 	reload := make(chan server.Ways)
-	running, live := s.fixed(), s.live()
+	running := s.values()
 	quit, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -349,9 +349,7 @@ func (s *Settings) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 			if err != nil { // settings that were not read cannot be compared
 				ways = server.Ways{Err: err}
 			} else {
-				ways.Restart = s.warnOfReload(log, running)
-				now := s.live()
-				ways.Changed, live = changed(live, now), now
+				ways.Changed, ways.Restart = s.changes(log, running)
 			}
 			select {
 			case reload <- ways:
