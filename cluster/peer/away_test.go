@@ -126,7 +126,8 @@ type followerEngine struct {
 	waited chan wal.Pos
 }
 
-func (e *followerEngine) Position() wal.Pos { return wal.Pos(e.at.Load()) }
+func (e *followerEngine) Position() wal.Pos     { return wal.Pos(e.at.Load()) }
+func (e *followerEngine) Acknowledged() wal.Pos { return 0 }
 
 func (e *followerEngine) WaitFor(_ context.Context, p wal.Pos) error {
 	e.at.Store(uint64(p))

@@ -81,22 +81,7 @@ func (c *Client) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x 
 		ctx, cancel = c.bounded(ctx)
 		defer cancel()
 	}
-	var damaged error
-	for from := 0; from < len(refs) || from == 0; from += maxRefs {
-		part := refs[from:min(from+maxRefs, len(refs))]
-		stopped := false
-		err := resolve.ask(ctx, c, part, func(x *found) (bool, error) {
-			stopped = !fn(from+x.index, x.series)
-			return !stopped, nil
-		})
-		switch {
-		case isDamage(err):
-			damaged = err
-		case err != nil || stopped:
-			return err
-		}
-	}
-	return damaged
+	return resolve.ask(ctx, c, refs, func(x *found) (bool, error) { return fn(x.index, x.series), nil })
 }
 
 func codeQuery(k *coder, x *core.Query) {

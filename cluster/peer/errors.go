@@ -204,6 +204,3 @@ func (e *farError) Unwrap() (details []error) {
 	}
 	return details
 }
-
-// isDamage reports whether an error says that something is damaged.
-func isDamage(err error) bool { return errors.Is(err, core.ErrDamaged) }

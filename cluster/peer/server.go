@@ -98,33 +98,27 @@ func (s *Server) admit(r *http.Request) error {
 	return nil
 }
 
-// What engines may know of their log.
-type (
-	acknowledger interface{ Acknowledged() wal.Pos }
-	positioned   interface{ Position() wal.Pos }
-	follower     interface {
-		WaitFor(ctx context.Context, p wal.Pos) error
-	}
-)
+// A replica is an engine that knows how far it has come in its log.
+type replica interface {
+	Acknowledged() wal.Pos
+	Position() wal.Pos
+	WaitFor(ctx context.Context, p wal.Pos) error
+}
 
 // engine returns the partition of a request, once it has applied the log as far as is asked.
 func (s *Server) engine(ctx context.Context, t *target) (core.Engine, error) {
 	e, err := s.Partition(int(t.partition))
-	if err != nil {
-		return nil, err
+	if err != nil || t.after == 0 {
+		return e, err
 	}
-	after := t.after
-	if after == 0 {
-		return e, nil
-	}
-	if x, ok := e.(positioned); ok && x.Position() >= after {
-		return e, nil
-	}
-	f, ok := e.(follower)
+	x, ok := e.(replica)
 	if !ok {
-		return nil, fmt.Errorf("partition %d cannot tell whether it has applied position %d: %w", t.partition, after, core.ErrUnavailable)
+		return nil, fmt.Errorf("partition %d cannot tell whether it has applied position %d: %w", t.partition, t.after, core.ErrUnavailable)
 	}
-	return e, f.WaitFor(ctx, after)
+	if x.Position() < t.after {
+		err = x.WaitFor(ctx, t.after)
+	}
+	return e, err
 }
 
 // standing returns where a partition stands. e is nil if there is none.
@@ -133,11 +127,8 @@ func (s *Server) standing(partition uint32, e core.Engine) (st standing) {
 		return st
 	}
 	st.instance, st.renames = s.instances.of(partition, e), e.Renames()
-	if x, ok := e.(positioned); ok {
-		st.position = x.Position()
-	}
-	if x, ok := e.(acknowledger); ok {
-		st.acknowledged = x.Acknowledged()
+	if x, ok := e.(replica); ok {
+		st.position, st.acknowledged = x.Position(), x.Acknowledged()
 	}
 	return st
 }

@@ -51,9 +51,7 @@ func Dial(ctx context.Context, o DialOptions) (*Client, error) {
 }
 
 func (c *Client) dial(ctx context.Context, o DialOptions) (err error) {
-	bucket := o.bucket()
-	bucket.MustExist, bucket.AcceptFewerReplicas = true, true // its nodes have accepted it
-	if c.bucket, err = natskv.Connect(ctx, bucket); err != nil {
+	if c.bucket, err = o.existing(ctx); err != nil {
 		if errors.Is(err, natskv.ErrNoBucket) {
 			return ErrNoCluster
 		}

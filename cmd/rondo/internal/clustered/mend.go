@@ -34,13 +34,12 @@ func WriteMap(ctx context.Context, s Servers, dir string) (version uint64, err e
 	if err != nil {
 		return 0, fmt.Errorf("map of partitions in %s: %w", dir, err)
 	}
-	o := s.bucket()
-	o.MustExist, o.AcceptFewerReplicas = true, true
-	bucket, err := natskv.Connect(ctx, o)
+	bucket, err := s.existing(ctx)
 	anew := errors.Is(err, natskv.ErrNoBucket)
 	for _, one := range []bool{false, true} {
 		if anew && (!one || errors.Is(err, natskv.ErrUnfit)) {
-			o.MustExist, o.AcceptFewerReplicas = false, one
+			o := s.bucket()
+			o.AcceptFewerReplicas = one
 			bucket, err = natskv.Connect(ctx, o)
 		}
 	}
@@ -87,9 +86,7 @@ func nobodyRuns(ctx context.Context, w *coord.Watcher) error {
 // BeginLog lets the replica of a partition on a node begin the log anew behind what it holds,
 // because the servers of NATS have lost records. Errors are as of an operate.Operator.
 func BeginLog(ctx context.Context, s Servers, partition int, nodeName string) (err error) {
-	o := s.bucket()
-	o.MustExist, o.AcceptFewerReplicas = true, true
-	bucket, err := natskv.Connect(ctx, o)
+	bucket, err := s.existing(ctx)
 	if err != nil {
 		return fmt.Errorf("--cluster: %w", err)
 	}

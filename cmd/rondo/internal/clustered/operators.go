@@ -26,11 +26,9 @@ func (m *Member) Operators() *operator.Service {
 // Outside returns the service for operators of a cluster that this process is no part of, and a
 // function that ends it. It makes no cluster.
 func Outside(ctx context.Context, s Servers) (*operator.Service, func() error, error) {
-	o := s.bucket()
-	o.MustExist, o.AcceptFewerReplicas = true, true
 	ctx, cancel := context.WithTimeout(ctx, 2*connectTime)
 	defer cancel()
-	bucket, err := natskv.Connect(ctx, o)
+	bucket, err := s.existing(ctx)
 	switch {
 	case errors.Is(err, natskv.ErrNoBucket):
 		return nil, nil, fmt.Errorf("--cluster %s: the servers have no cluster %s: --cluster-name names another one; if they have lost it, rondo cluster mend --map FOLDER writes its map again", natsconn.Redacted(s.URL), s.Name)

@@ -265,6 +265,13 @@ func (s *Servers) bucket() natskv.Options {
 	return natskv.Options{URL: s.URL, Connect: s.connect(), Bucket: "rondo-" + s.Name, AcceptFewerReplicas: s.AcceptOne}
 }
 
+// existing connects to the bucket of a cluster that there is. Its nodes have accepted the servers.
+func (s *Servers) existing(ctx context.Context) (*natskv.Store, error) {
+	o := s.bucket()
+	o.MustExist, o.AcceptFewerReplicas = true, true
+	return natskv.Connect(ctx, o)
+}
+
 func (s *Servers) logs() jetstream.Options {
 	return jetstream.Options{
 		URL: s.URL, Connect: s.connect(), MaxBytes: s.LogBytes, Monitor: s.monitors(),
