@@ -49,6 +49,8 @@ func TestParseSaysWhere(t *testing.T) {
 		{"variable: a\nvariable: a", "line 2: the variable a is there twice"},
 		{"variable: a\nvariable: b\nvariable: c\nvariable: d\nvariable: e", "line 5: more than 4 variables"},
 		{"graph:\nPROMQL:a b=up", `line 2: "PROMQL:a b=up": want PROMQL:NAME=EXPRESSION`},
+		{"graph:\nPROMQL:" + strings.Repeat("a", 256) + "=up", `line 2: "PROMQL:aaaa`},
+		{"variable: " + strings.Repeat("a", 65), `line 1: a variable "aaaa`},
 		{"graph:\nPROMQL:a=" + strings.Repeat("x", 4096), "line 2: a line of PromQL of 4105 bytes"},
 		{"title: " + strings.Repeat("x", 201), "line 1: a title of 201 bytes"},
 		{strings.Repeat("graph:\n", dashboards.MaxGraphs+1), "line 65: more than 64 graphs"},

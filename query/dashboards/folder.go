@@ -44,13 +44,13 @@ type Entry struct{ Name, Title string }
 
 // CheckName returns ErrName if a page cannot have that name.
 func CheckName(name string) error {
-	if !pageName.MatchString(name) {
+	if len(name) > 64 || !pageName.MatchString(name) {
 		return ErrName
 	}
 	return nil
 }
 
-var pageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var pageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // open opens the folder. No link leads out of the database's folder.
 func (f *Folder) open(make bool) (*os.Root, error) {

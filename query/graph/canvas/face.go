@@ -1,23 +1,28 @@
 package canvas
 
 import (
-	"bytes"
-	"embed"
-	"io"
+	_ "embed" // the fonts
 	"strings"
 	"sync"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/rondo-db/rondo/query/graph/canvas/internal/truetype"
 )
 
-// The fonts are DejaVu Sans Mono and DejaVu Sans 2.37, made smaller and packed by gen; font/LICENSE
-// is theirs.
+// The fonts are DejaVu Sans Mono and DejaVu Sans 2.37, made smaller by the test TestFonts;
+// font/LICENSE is theirs. They are not packed: a command that draws one picture would spend a tenth
+// of its time on them.
 //
 //go:generate go test . -run TestFonts -fonts /usr/share/fonts/truetype/dejavu
-//go:embed font/*.ttf.gz
-var packed embed.FS
+var (
+	//go:embed font/DejaVuSansMono.ttf
+	monoRegular []byte
+	//go:embed font/DejaVuSansMono-Bold.ttf
+	monoBold []byte
+	//go:embed font/DejaVuSans.ttf
+	sansRegular []byte
+	//go:embed font/DejaVuSans-Bold.ttf
+	sansBold []byte
+)
 
 // Metrics of the fonts, in units of the em square.
 const (
@@ -44,32 +49,20 @@ const (
 	numFaces = 1 << iota
 )
 
-// faces unpack the faces when they are used first.
+// faces read the faces when they are used first.
 var faces = [numFaces]func() *face{
-	sync.OnceValue(func() *face { return unpacked("DejaVuSansMono") }),
-	sync.OnceValue(func() *face { return unpacked("DejaVuSansMono-Bold") }),
-	sync.OnceValue(func() *face { return unpacked("DejaVuSans") }),
-	sync.OnceValue(func() *face { return unpacked("DejaVuSans-Bold") }),
+	sync.OnceValue(func() *face { return newFace("DejaVuSansMono", monoRegular) }),
+	sync.OnceValue(func() *face { return newFace("DejaVuSansMono-Bold", monoBold) }),
+	sync.OnceValue(func() *face { return newFace("DejaVuSans", sansRegular) }),
+	sync.OnceValue(func() *face { return newFace("DejaVuSans-Bold", sansBold) }),
 }
 
-func unpacked(name string) *face {
-	data, err := packed.ReadFile("font/" + name + ".ttf.gz")
-	r := new(gzip.Reader)
-	if err == nil {
-		err = r.Reset(bytes.NewReader(data))
-	}
-	if err == nil {
-		data, err = io.ReadAll(r)
-	}
-	f := &face{name: name}
-	if err == nil {
-		f.Font, err = truetype.Parse(data)
-	}
+func newFace(name string, data []byte) *face {
+	f, err := truetype.Parse(data)
 	if err != nil {
-		panic("canvas: the embedded font: " + err.Error()) // tests unpack it
+		panic("canvas: the embedded font: " + err.Error()) // tests read it
 	}
-	f.measures = measuresOf(f.Font)
-	return f
+	return &face{Font: f, name: name, measures: measuresOf(f)}
 }
 
 // fixed are parts of names of families whose letters are equally wide.

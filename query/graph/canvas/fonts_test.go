@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"flag"
-	"io"
 	"maps"
 	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/rondo-db/rondo/query/graph/canvas/internal/truetype"
 )
@@ -21,15 +18,17 @@ var fontFolder = flag.String("fonts", "", "`folder` with DejaVuSansMono.ttf, Dej
 
 // TestFonts makes the fonts that the canvas embeds, if -fonts says of what: DejaVu Sans Mono and
 // DejaVu Sans, regular and bold, without instructions for hinting and with the characters that
-// graphs are labelled with. They are packed by gzip. Without -fonts it cuts those that are there,
-// which stay as they are.
+// graphs are labelled with. Without -fonts it cuts those that are there, which stay as they are.
 func TestFonts(t *testing.T) {
 	for name, ranges := range map[string][][2]rune{
 		"DejaVuSansMono": kept, "DejaVuSansMono-Bold": kept, "DejaVuSans": kept[:keptText], "DejaVuSans-Bold": kept[:keptText],
 	} {
-		to := "font/" + name + ".ttf.gz"
+		to := "font/" + name + ".ttf"
 		if *fontFolder == "" {
-			there := embedded(t, to)
+			there, err := os.ReadFile(to)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if !bytes.Equal(shrink(t, there, to, ranges), there) {
 				t.Errorf("%s is another font when it is cut again", to)
 			}
@@ -39,7 +38,9 @@ func TestFonts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pack(t, shrink(t, data, to, ranges), to)
+		if err := os.WriteFile(to, shrink(t, data, to, ranges), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -69,23 +70,6 @@ var kept = [][2]rune{
 	{0x2700, 0x27bf},
 	{0xfb00, 0xfb06},
 	{0xfffd, 0xfffd},
-}
-
-// embedded returns the bytes of a font that the canvas embeds.
-func embedded(t *testing.T, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if data, err = io.ReadAll(r); err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // shrink returns the font with the characters of ranges alone.
@@ -151,21 +135,4 @@ func cmap4(characters map[rune]uint16) []byte {
 		t = binary.BigEndian.AppendUint16(t, r.glyph-r.first)
 	}
 	return append(t, make([]byte, 2*n)...)
-}
-
-// pack writes a font into a file.
-func pack(t *testing.T, font []byte, to string) {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = w.Write(font) // into memory
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -58,8 +58,8 @@ func (x *Reader) Read(r io.ReaderAt, size int64) (*File, error) {
 	if size > maxSize {
 		return nil, &FormatError{0, "size", fmt.Sprintf("%d bytes, more than %d", size, int64(maxSize))}
 	}
-	if len(x.buf) < rowBytes {
-		x.buf = make([]byte, rowBytes)
+	if n := int(min(size, rowBytes)); len(x.buf) < n {
+		x.buf = make([]byte, n)
 	}
 	if size <= rowBytes {
 		b := x.buf[:size]

@@ -1,27 +1,15 @@
 package truetype
 
 import (
-	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 func regular(t *testing.T) []byte {
 	t.Helper()
-	file, err := os.Open("../../font/DejaVuSansMono.ttf.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }() // read
-	r, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(r)
+	data, err := os.ReadFile("../../font/DejaVuSansMono.ttf")
 	if err != nil {
 		t.Fatal(err)
 	}
