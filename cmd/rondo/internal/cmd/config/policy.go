@@ -89,25 +89,6 @@ func (p *policy) test(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	w := table.New(p.Stdout, p.format, "name", "value", "from")
-	e := explanation{w: w, rule: ways.Policy.Match(s.Identity) + 1}
-	e.subject(s)
-	var rule sink.Rule
-	if e.rule == 0 {
-		e.row("rule", "none", "")
-	} else {
-		r := &p.Rules[e.rule-1]
-		rule = r.Rule
-		e.row("rule", e.rule, fmt.Sprintf("%s:%d: %s", p.File, r.Line, r.Text))
-	}
-	for _, near := range ways.Policy.Nearly(s.Identity) {
-		r := &p.Rules[near.Rule]
-		var needs []string
-		for _, name := range near.Labels {
-			needs = append(needs, "--label "+name+"="+r.Labels[name])
-		}
-		e.row(fmt.Sprint("rule ", near.Rule+1), "fits with "+strings.Join(needs, " "), fmt.Sprintf("%s:%d", p.File, r.Line))
-	}
 	define, from := defaultOf(s.Path, ways.Receivers)
 	d, err := ways.Policy.Define(s.Identity, define)
 	if err == nil {
@@ -116,10 +97,27 @@ func (p *policy) test(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("%s: no series can be made: %w", s.Path, err)
 	}
-	e.from = from
+	e := explanation{table.New(p.Stdout, p.format, "name", "value", "from"), ways.Policy.Match(s.Identity) + 1, from}
+	e.subject(s)
+	var rule sink.Rule
+	if e.rule == 0 {
+		e.Row("rule", "none", "")
+	} else {
+		r := &p.Rules[e.rule-1]
+		rule = r.Rule
+		e.Row("rule", e.rule, fmt.Sprintf("%s:%d: %s", p.File, r.Line, r.Text))
+	}
+	for _, near := range ways.Policy.Nearly(s.Identity) {
+		r := &p.Rules[near.Rule]
+		var needs []string
+		for _, name := range near.Labels {
+			needs = append(needs, "--label "+name+"="+r.Labels[name])
+		}
+		e.Row(fmt.Sprint("rule ", near.Rule+1), "fits with "+strings.Join(needs, " "), fmt.Sprintf("%s:%d", p.File, r.Line))
+	}
 	e.definition(d, &rule)
 	e.expire(&rule, s.about)
-	return e.print()
+	return e.Close()
 }
 
 // subject returns the series of a name.
@@ -181,14 +179,9 @@ func configOf(r server.Receiver) receivers.Config {
 
 // An explanation is the rows that `policy test` prints: a name, its value, and where that is from.
 type explanation struct {
-	w    *table.Writer
+	*table.Writer
 	rule int    // counted from 1; 0: no rule
 	from string // origin of the fields that no rule sets
-	rows [][3]any
-}
-
-func (e *explanation) row(name string, value any, from string) {
-	e.rows = append(e.rows, [3]any{name, value, from})
 }
 
 func (e *explanation) subject(s *subject) {
@@ -196,12 +189,12 @@ func (e *explanation) subject(s *subject) {
 	if s.given {
 		from = "given"
 	}
-	e.row("path", s.Path, "given")
+	e.Row("path", s.Path, "given")
 	for _, l := range s.Labels {
-		e.row("label."+l.Name, l.Value, from)
+		e.Row("label."+l.Name, l.Value, from)
 	}
 	if s.series != nil {
-		e.row("exists", fmt.Sprintf("step %d, %d archives", s.series.GetDefinition().GetStep(), len(s.series.GetDefinition().GetRra())), from)
+		e.Row("exists", fmt.Sprintf("step %d, %d archives", s.series.GetDefinition().GetStep(), len(s.series.GetDefinition().GetRra())), from)
 	}
 }
 
@@ -214,22 +207,22 @@ func (e *explanation) origin(said bool) string {
 }
 
 func (e *explanation) definition(d *rra.Definition, r *sink.Rule) {
-	e.row("step", d.Step, e.origin(r.Step > 0))
+	e.Row("step", d.Step, e.origin(r.Step > 0))
 	from := e.origin(r.Heartbeat > 0)
 	if h, same := heartbeat(d.Sources); same {
-		e.row("heartbeat", h, from)
+		e.Row("heartbeat", h, from)
 	} else {
 		for _, ds := range d.Sources {
 			if ds.Kind != rra.Compute {
-				e.row("heartbeat."+ds.Name, ds.Heartbeat, from)
+				e.Row("heartbeat."+ds.Name, ds.Heartbeat, from)
 			}
 		}
 	}
 	for _, a := range d.Archives {
-		e.row("archive", a.String()+" ("+a.Retention(d.Step)+")", e.origin(len(r.Archives) > 0))
+		e.Row("archive", a.String()+" ("+a.Retention(d.Step)+")", e.origin(len(r.Archives) > 0))
 	}
 	for _, s := range r.Sources { // without them the sender decides on the data sources
-		e.row("source", s, e.origin(true))
+		e.Row("source", s, e.origin(true))
 	}
 }
 
@@ -250,23 +243,16 @@ func heartbeat(sources []rra.DataSource) (h int64, same bool) {
 func (e *explanation) expire(r *sink.Rule, about *typesv1.Metadata) {
 	switch {
 	case r.Expire < 0:
-		e.row("expire", "never", e.origin(true))
+		e.Row("expire", "never", e.origin(true))
 	case r.Expire > 0:
-		e.row("expire", r.Expire, e.origin(true))
+		e.Row("expire", r.Expire, e.origin(true))
 	case about.GetExpire() > 0 && slices.ContainsFunc(about.GetAttributes(), func(a *typesv1.Label) bool {
 		return a.GetName() == receivers.AttributeOnExpiry && a.GetValue() == receivers.ExpireDelete
 	}):
-		e.row("expire", about.GetExpire(), "metadata")
+		e.Row("expire", about.GetExpire(), "metadata")
 	default:
-		e.row("expire", "never", e.from)
+		e.Row("expire", "never", e.from)
 	}
-}
-
-func (e *explanation) print() error {
-	for _, r := range e.rows {
-		e.w.Row(r[:]...)
-	}
-	return e.w.Close()
 }
 
 func (p *policy) newCheck(short string) *cobra.Command {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
-	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/receivers/collectd"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -89,17 +88,14 @@ func (s *collectdSend) run(ctx context.Context, c *cli.Factory, args []string) e
 }
 
 func (s *collectdSend) time(now time.Time) (collectd.Stamp, error) {
-	if s.at == "" {
-		return collectd.StampOf(rra.TimeOf(now)), nil
-	}
-	at, err := attime.Instant(s.at, now)
+	at, err := instant(s.at, now)
 	if err != nil {
-		return 0, fmt.Errorf("--at: %w", err)
+		return 0, err
 	}
-	if at <= 0 || at > math.MaxUint32 {
-		return 0, fmt.Errorf("--at: second %d is out of range", at)
+	if at <= 0 || at > rra.Seconds(math.MaxUint32) {
+		return 0, fmt.Errorf("--at: second %d is out of range", at.Unix())
 	}
-	return collectd.StampOf(rra.Seconds(at)), nil
+	return collectd.StampOf(at), nil
 }
 
 // lists reads HOST/PLUGIN/TYPE=VALUES.

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
-	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/receivers/mono"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -35,9 +34,8 @@ Without --interval one sample is sent. With it, samples are sent until --count o
 type monoSend struct {
 	to, dialect, at, out string
 	typ, unit, variance  string
-	interval             time.Duration
-	count                int
 	sampled, offered     []string
+	rounds
 }
 
 func newSendMono(c *cli.Factory) *cobra.Command {
@@ -58,8 +56,7 @@ func newSendMono(c *cli.Factory) *cobra.Command {
 	f.StringVar(&s.unit, "unit", "none", "unit of the counter: none, bytes, 100ns, events, config, percentage, or a number")
 	f.StringVar(&s.variance, "variance", "variable", "how the counter varies: constant, monotonic, variable, or a number")
 	f.StringArrayVar(&s.offered, "offer", nil, "a `counter` that is sampled only after the inspector has asked for it; may be repeated")
-	f.DurationVar(&s.interval, "interval", 0, "time between two samples")
-	f.IntVar(&s.count, "count", 0, "`number` of samples (default: 1, or no end with --interval)")
+	s.addFlags(f, "samples")
 	f.StringVar(&s.at, "at", "", "`time` of the first sample, as in rrdtool (default: when it is sent)")
 	f.StringVar(&s.dialect, "dialect", "page", "form of the requests: page or agent")
 	f.StringVar(&s.out, "out", "", "write the record of an agent to this `file` instead of sending it")
@@ -105,22 +102,14 @@ func (s *monoSend) record(sender *mono.Sender, when mono.Samples) (err error) {
 
 // sender returns a Sender as the flags describe it.
 func (s *monoSend) sender(now time.Time) (*mono.Sender, mono.Samples, error) {
+	err := s.rounds.check()
 	when := mono.Samples{Interval: s.interval, Count: s.count}
 	wrong := func(err error) (*mono.Sender, mono.Samples, error) { return nil, when, err }
-	switch {
-	case s.interval < 0 || s.count < 0:
-		return wrong(errors.New("--interval and --count are not negative"))
-	case s.interval == 0 && s.count > 1:
-		return wrong(errors.New("--count needs --interval"))
-	case s.interval == 0:
-		when.Count = 1
+	if err == nil && s.at != "" {
+		when.First, err = instant(s.at, now)
 	}
-	if s.at != "" {
-		at, err := attime.Instant(s.at, now)
-		if err != nil {
-			return wrong(fmt.Errorf("--at: %w", err))
-		}
-		when.First = rra.Seconds(at)
+	if err != nil {
+		return wrong(err)
 	}
 	dialect, err := mono.ParseDialect(s.dialect)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
-	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/receivers/rrdd"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -98,19 +97,7 @@ func (p *rrddPublish) run(ctx context.Context, stdin io.Reader, w *rrdd.Writer, 
 		}
 		return p.write(w)
 	}
-	if p.interval > 0 {
-		return p.repeat(ctx, stdin, w)
-	}
-	lines := bufio.NewScanner(stdin)
-	for n := 1; lines.Scan(); n++ {
-		if err := p.line(n, lines.Text()); err != nil {
-			return err
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("standard input: %w", err)
-	}
-	return p.write(w)
+	return p.follow(ctx, stdin, w)
 }
 
 // parse reads the flags that have a syntax of their own.
@@ -185,19 +172,16 @@ func (p *rrddPublish) write(w *rrdd.Writer) error {
 	if len(p.file.Sources) == 0 {
 		return errors.New("nothing to publish")
 	}
-	p.file.Timestamp = float64(p.now().UnixMicro()) / 1e6
-	if p.at != "" {
-		at, err := attime.Instant(p.at, p.now())
-		if err != nil {
-			return fmt.Errorf("--at: %w", err)
-		}
-		p.file.Timestamp = float64(at)
+	at, err := instant(p.at, p.now())
+	if err != nil {
+		return err
 	}
+	p.file.Timestamp = float64(at) / 1e6
 	return w.Write(&p.file)
 }
 
-// repeat writes the file at every interval in which a line came, and at the end of the input.
-func (p *rrddPublish) repeat(ctx context.Context, stdin io.Reader, w *rrdd.Writer) error {
+// follow writes the file at the end of the input, and at every interval in which a line came.
+func (p *rrddPublish) follow(ctx context.Context, stdin io.Reader, w *rrdd.Writer) error {
 	lines, ended := make(chan string), make(chan error, 1)
 	go func() { // a read of standard input cannot be ended; the process ends first
 		s := bufio.NewScanner(stdin)
@@ -210,9 +194,11 @@ func (p *rrddPublish) repeat(ctx context.Context, stdin io.Reader, w *rrdd.Write
 		}
 		ended <- s.Err()
 	}()
-	tick := time.NewTicker(p.interval)
-	defer tick.Stop()
-	fresh := false
+	var tick <-chan time.Time
+	if p.interval > 0 {
+		tick = time.Tick(p.interval)
+	}
+	fresh := p.interval == 0
 	for n := 1; ; {
 		select {
 		case line := <-lines:
@@ -221,9 +207,12 @@ func (p *rrddPublish) repeat(ctx context.Context, stdin io.Reader, w *rrdd.Write
 			}
 			n, fresh = n+1, true
 			continue
-		case <-tick.C:
+		case <-tick:
 		case err := <-ended:
-			if err == nil && fresh {
+			if err != nil {
+				return fmt.Errorf("standard input: %w", err)
+			}
+			if fresh {
 				err = p.write(w)
 			}
 			return err

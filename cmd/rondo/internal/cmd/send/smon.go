@@ -32,11 +32,10 @@ With --interval the values are sent again and again, until --count times, or unt
 
 // A smonSend is the flags of `rondo send smon`.
 type smonSend struct {
-	to, out  string
-	texts    bool
-	reset    bool
-	interval time.Duration
-	count    int
+	to, out string
+	texts   bool
+	reset   bool
+	rounds
 }
 
 func newSendSmon(c *cli.Factory) *cobra.Command {
@@ -56,8 +55,7 @@ func newSendSmon(c *cli.Factory) *cobra.Command {
 	f.StringVar(&s.out, "out", "", "write the stream to this `file` instead of sending it; - is standard output")
 	f.BoolVar(&s.texts, "string", false, "every value is a text")
 	f.BoolVar(&s.reset, "reset", false, "begin with a reset, for a pipe or a file that contains another stream already")
-	f.DurationVar(&s.interval, "interval", 0, "time between two rounds")
-	f.IntVar(&s.count, "count", 0, "`number` of rounds (default: 1, or no end with --interval)")
+	s.addFlags(f, "rounds")
 	return cmd
 }
 
@@ -99,13 +97,12 @@ func (s *smonSend) run(ctx context.Context, c *cli.Factory, args []string) (err 
 // check reads the arguments. lines reports that values come from standard input.
 func (s *smonSend) check(args []string) (lines bool, values []smonValue, err error) {
 	lines = args[0] == "-"
+	err = s.rounds.check()
 	switch {
 	case (s.to == "") == (s.out == ""):
 		return false, nil, errors.New("want either --to HOST:PORT or --out FILE")
-	case s.interval < 0 || s.count < 0:
-		return false, nil, errors.New("--interval and --count are not negative")
-	case s.interval == 0 && s.count > 1:
-		return false, nil, errors.New("--count needs --interval")
+	case err != nil:
+		return false, nil, err
 	case lines && (len(args) > 1 || s.interval > 0):
 		return false, nil, errors.New("- stands alone: values come as they are read")
 	case lines:
@@ -199,17 +196,13 @@ func (o *smonStream) flush() error {
 
 // repeat sends the values once, or once an interval.
 func (s *smonSend) repeat(ctx context.Context, o *smonStream, values []smonValue) error {
-	count := s.count
-	if s.interval == 0 {
-		count = 1
-	}
 	for n := 1; ; n++ {
 		for _, v := range values {
 			if err := o.put(v); err != nil {
 				return err
 			}
 		}
-		if err := o.flush(); err != nil || n == count {
+		if err := o.flush(); err != nil || n == s.count {
 			return err
 		}
 		select {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -75,7 +74,7 @@ func printAlerts(c *cli.Factory, format string, m *rondov1.AlertsResponse, firin
 		}
 		since := time.UnixMicro(a.GetSinceUs()).UTC().Format(time.RFC3339)
 		notes := pairsOf(a.GetAnnotations())
-		row := []any{a.GetState(), a.GetName(), since, number(a.GetValue()), pairsOf(a.GetLabels())}
+		row := []any{a.GetState(), a.GetName(), since, numberCell(a.GetValue()), pairsOf(a.GetLabels())}
 		if people {
 			row = append(row, cmp.Or(notes["summary"], notes["description"], "-"))
 		} else {
@@ -88,14 +87,6 @@ func printAlerts(c *cli.Factory, format string, m *rondov1.AlertsResponse, firin
 		_, _ = fmt.Fprintf(c.Stderr, "%d more alerts are not listed\n", n)
 	}
 	return w.Close()
-}
-
-// number returns a value as JSON and tables print it: JSON has no NaN and no infinities.
-func number(v float64) any {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Sprint(v)
-	}
-	return v
 }
 
 // pairs are labels, an object in JSON.

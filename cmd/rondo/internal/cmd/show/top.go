@@ -37,6 +37,28 @@ the arrows move, enter plots a line, space pauses, ? helps and q quits.
 The lines on the screen are read again every two seconds (--interval). All others follow as fast as a fifth of the time allows: with very many
 series a few seconds later.`
 
+// How much is read at once.
+const (
+	topPage     = 2000                   // series in a request
+	topRows     = 16                     // rows of each, which say how far it spreads
+	topShare    = 5                      // one part in so many of the time is spent reading
+	topFirst    = 300 * time.Millisecond // of reading before the screen is drawn, in the first pass
+	topInterval = 2 * time.Second
+)
+
+// A topRun is a run of rondo top.
+type topRun struct {
+	*cli.Factory
+	format   string
+	once     bool
+	sort     string
+	reverse  bool
+	filter   string
+	rows     int
+	ascii    bool
+	interval cli.Duration
+}
+
 func NewTop(c *cli.Factory) *cobra.Command {
 	t := &topRun{Factory: c, interval: cli.Duration(topInterval)}
 	cmd := &cobra.Command{
@@ -121,24 +143,11 @@ func (s *topScreen) find(ctx context.Context, folder string) error {
 
 // print prints one table.
 func (t *topRun) print(ctx context.Context, s *topScreen) error {
-	m := s.view.Model
-	err := s.reader.with(ctx, func(o *backend.Database) error {
-		for page := ""; ; {
-			answer, err := latestPage(ctx, o.API(), s.prefix, page)
-			if err != nil {
-				return cli.WithoutPrefix(err)
-			}
-			m.Put(answer.GetSeries(), topRows)
-			if page = answer.GetNextPage(); page == "" {
-				return nil
-			}
-		}
-	})
-	if err != nil {
-		return err
+	s.put(s.read(ctx, nil, "", math.MaxInt64))
+	if s.view.Err != nil {
+		return s.view.Err
 	}
-	m.Arrange()
-	lines := m.Shown()
+	lines := s.view.Model.Shown()
 	if t.rows > 0 {
 		lines = lines[:min(len(lines), t.rows)]
 	}

@@ -72,7 +72,7 @@ func (s *topScreen) Load() func(context.Context) func() {
 	}
 }
 
-// read reads for about as long as budget; if that is 0, no pages.
+// read reads pages for about as long as budget.
 func (s *topScreen) read(ctx context.Context, paths []string, page string, budget time.Duration) *topReading {
 	r := &topReading{page: page}
 	began := time.Now()
@@ -87,12 +87,12 @@ func (s *topScreen) read(ctx context.Context, paths []string, page string, budge
 			r.visible, paths = append(r.visible, answer.Msg.GetSeries()...), paths[n:]
 		}
 		for budget > 0 {
-			answer, err := latestPage(ctx, api, s.prefix, r.page)
+			answer, err := api.Latest(ctx, connect.NewRequest(&rondov1.LatestRequest{Prefix: s.prefix, Page: r.page, Limit: topPage, Rows: topRows}))
 			if err != nil {
 				return cli.WithoutPrefix(err)
 			}
-			r.series = append(r.series, answer.GetSeries()...)
-			if r.page = answer.GetNextPage(); r.page == "" {
+			r.series = append(r.series, answer.Msg.GetSeries()...)
+			if r.page = answer.Msg.GetNextPage(); r.page == "" {
 				r.passed = true
 				return nil
 			}
