@@ -192,9 +192,6 @@ func matchersOf(ms []*typesv1.Matcher) ([]core.Matcher, error) {
 	if err != nil {
 		return nil, invalid("%w", err)
 	}
-	if i := slices.IndexFunc(out, func(m core.Matcher) bool { return m.Op == core.MatchBelow }); i >= 0 {
-		return nil, invalid("matcher %d: op %q is for the nodes of a cluster", i, ms[i].GetOp())
-	}
 	return out, nil
 }
 

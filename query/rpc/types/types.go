@@ -5,7 +5,6 @@ package types
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
@@ -43,38 +42,18 @@ func ReadLabels(ls []*typesv1.Label) []core.Label {
 	return out
 }
 
-// ops are the names of the operators of matchers.
-var ops = [...]string{
-	core.MatchEqual: "=", core.MatchNotEqual: "!=", core.MatchRegexp: "=~", core.MatchNotRegexp: "!~", core.MatchBelow: "below",
-}
-
-// SentMatchers returns matchers as messages.
-func SentMatchers(ms []core.Matcher) []*typesv1.Matcher {
-	out := make([]*typesv1.Matcher, len(ms))
-	for i := range ms {
-		value := ms[i].Value
-		if value == "" && ms[i].Regexp != nil {
-			value = ms[i].Regexp.String() // of a matcher that NewMatcher has not made
-		}
-		out[i] = &typesv1.Matcher{Name: ms[i].Name, Op: ops[ms[i].Op], Value: value, Folders: ms[i].Folders}
-	}
-	return out
+// ops are the operators of matchers; the empty one is "=".
+var ops = map[string]core.MatchOp{
+	"": core.MatchEqual, "=": core.MatchEqual, "!=": core.MatchNotEqual, "=~": core.MatchRegexp, "!~": core.MatchNotRegexp,
 }
 
 // ReadMatchers returns the matchers of messages. An error names the message by its index.
 func ReadMatchers(ms []*typesv1.Matcher) ([]core.Matcher, error) {
 	out := make([]core.Matcher, len(ms))
 	for i, m := range ms {
-		op := core.MatchOp(slices.Index(ops[:], m.GetOp()))
-		var err error
-		switch {
-		case m.GetOp() == "":
-			out[i], err = core.NewMatcher(core.MatchEqual, m.GetName(), m.GetValue())
-		case op < 0:
-			err = fmt.Errorf("op %.100q is none of = != =~ !~", m.GetOp())
-		case op == core.MatchBelow:
-			out[i] = core.Matcher{Name: m.GetName(), Op: op, Value: m.GetValue(), Folders: append([]string{}, m.GetFolders()...)}
-		default:
+		op, ok := ops[m.GetOp()]
+		err := fmt.Errorf("op %.100q is none of = != =~ !~", m.GetOp())
+		if ok {
 			out[i], err = core.NewMatcher(op, m.GetName(), m.GetValue())
 		}
 		if err != nil {
@@ -101,9 +80,4 @@ func ReadMetadata(m *typesv1.Metadata) core.PathMetadata {
 // SentNote returns a note of a key as a message.
 func SentNote(key string, n core.Note) *typesv1.Note {
 	return &typesv1.Note{Key: key, TimeUs: int64(n.Time), Severity: n.Severity, Text: n.Text, Labels: SentLabels(n.Labels)}
-}
-
-// ReadNote returns the note of a message. Its key is the message's.
-func ReadNote(n *typesv1.Note) core.Note {
-	return core.Note{Time: rra.Time(n.GetTimeUs()), Severity: n.GetSeverity(), Text: n.GetText(), Labels: ReadLabels(n.GetLabels())}
 }

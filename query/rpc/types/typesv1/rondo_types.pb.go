@@ -79,10 +79,8 @@ type Matcher struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
 	// "=" (or empty), "!=", "=~" or "!~". Expressions are RE2 and must match the whole value.
-	Op    string `protobuf:"bytes,2,opt,name=op" json:"op,omitempty"`
-	Value string `protobuf:"bytes,3,opt,name=value" json:"value,omitempty"`
-	// With op "below", which is for nodes of a cluster only: the path lies in one of these folders.
-	Folders       []string `protobuf:"bytes,4,rep,name=folders" json:"folders,omitempty"`
+	Op            string `protobuf:"bytes,2,opt,name=op" json:"op,omitempty"`
+	Value         string `protobuf:"bytes,3,opt,name=value" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -136,13 +134,6 @@ func (x *Matcher) GetValue() string {
 		return x.Value
 	}
 	return ""
-}
-
-func (x *Matcher) GetFolders() []string {
-	if x != nil {
-		return x.Folders
-	}
-	return nil
 }
 
 // A Note is an event that is not a number.
@@ -320,12 +311,11 @@ const file_rondo_types_proto_rawDesc = "" +
 	"\x11rondo_types.proto\x12\x0erondo.types.v1\"1\n" +
 	"\x05Label\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"]\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"C\n" +
 	"\aMatcher\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\tR\x02op\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\tR\x05value\x12\x18\n" +
-	"\afolders\x18\x04 \x03(\tR\afolders\"\x90\x01\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\"\x90\x01\n" +
 	"\x04Note\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x17\n" +
 	"\atime_us\x18\x02 \x01(\x03R\x06timeUs\x12\x1a\n" +
