@@ -48,9 +48,9 @@ func (s *Settings) values() map[string]setting {
 	return all
 }
 
-// changes returns, by protocol, the settings that are other than in running and take effect now, and
-// notes them there. It logs the settings that need a restart, whose number it returns, and files
-// that are missing.
+// changes returns, by protocol, the settings that are other than in running and take effect now,
+// and notes them there. It logs the settings that need a restart, whose number it returns, and
+// files that are missing.
 func (s *Settings) changes(log *slog.Logger, running map[string]setting) (changed map[string][]server.Setting, restart int) {
 	changed = make(map[string][]server.Setting)
 	now := s.values()
