@@ -19,9 +19,6 @@ func (b *Block) End() []BlockRows {
 			}
 			b.rows = append(b.rows, BlockRows{m.oneID, int32(d), int64(mo.k), pdps})
 		}
-		for i := range m.pairs {
-			b.advancePair(&m.pairs[i])
-		}
 	}
 	if most := len(m.lanes) * len(m.sources) * BlockSeries; cap(b.out) < most && mo.closing != 0 {
 		b.out = make([]float64, 0, most)
@@ -42,19 +39,6 @@ func (b *Block) End() []BlockRows {
 // pdps returns the PDPs of a data source, by series of the block.
 func (b *Block) pdps(d int) []float64 {
 	return b.pdp[d*BlockSeries:][:len(b.index)]
-}
-
-// advancePair moves the current rows of two archives with one PDP in a row.
-func (b *Block) advancePair(o *rowPair) {
-	words, pair := b.t.column(o.cur), *o // in registers: a store to words might change *o
-	for _, i := range b.index {
-		p := words[i]
-		if low, high := uint32(p)+1, uint32(p>>32)+1; low < pair.low && high < pair.high {
-			words[i] = p + pair.step
-			continue
-		}
-		words[i] = pair.turn(p)
-	}
 }
 
 // gather is folding.gather, for one PDP, of every series of the block.
@@ -140,31 +124,7 @@ func (b *Block) finish(l *lane, d int) []float64 {
 		c := [cdpWords]uint64{cdpValue: vals[i], cdpMeta: metas[i]}
 		l.finish(c[:], pdps[j], 1, 0)
 		out[j] = math.Float64frombits(c[cdpPrimary])
-		if d == 0 {
-			l.advance(&c[cdpMeta])
-		}
 		vals[i], primary[i], secondary[i], metas[i] = c[cdpValue], c[cdpPrimary], c[cdpSecondary], c[cdpMeta]
 	}
 	return out
-}
-
-// turn advances the two row numbers in p; at least one of them returns to 0.
-func (o *rowPair) turn(p uint64) uint64 {
-	low, high := uint32(p)+1, uint32(p>>32)+uint32(o.step>>32)
-	if low >= o.low {
-		low = 0
-	}
-	if high >= o.high {
-		high = 0
-	}
-	return uint64(high)<<32 | uint64(low)
-}
-
-// advance moves the current row, whose number is the high half of *p.
-func (l *lane) advance(p *uint64) {
-	if cur := uint32(*p>>32) + 1; cur < l.rows {
-		*p += 1 << 32
-	} else {
-		*p &= 0xffffffff
-	}
 }

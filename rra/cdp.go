@@ -14,7 +14,7 @@ func (m *Machine) consolidate(w []uint64, pdp []float64, first, elapsed int64, o
 			continue
 		}
 		if a.n == 1 {
-			a.advance(w, min(elapsed, a.rows))
+			a.advance(w, elapsed)
 			continue
 		}
 		begin := first % a.n
@@ -25,7 +25,8 @@ func (m *Machine) consolidate(w []uint64, pdp []float64, first, elapsed int64, o
 			}
 			continue
 		}
-		rows := min((elapsed-off)/a.n+1, a.rows)
+		ended := (elapsed-off)/a.n + 1
+		rows := min(ended, a.rows)
 		rest := (elapsed - off) % a.n
 		k := (first+elapsed)/a.n - rows + 1
 		for d, v := range pdp {
@@ -36,7 +37,7 @@ func (m *Machine) consolidate(w []uint64, pdp []float64, first, elapsed int64, o
 				out = append(out, Run{a.stream, int32(d), k + 1, rows - 1, math.Float64frombits(c[cdpSecondary])})
 			}
 		}
-		a.advance(w, rows)
+		a.advance(w, ended)
 	}
 	if m.family {
 		out = m.holtWinters(w, pdp, first, elapsed, out)

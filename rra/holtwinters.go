@@ -59,7 +59,7 @@ func (m *Machine) holtWinters(w []uint64, pdp []float64, first, elapsed int64, o
 // current row.
 func (m *Machine) writeRows(w []uint64, a *archive, nds int, first, elapsed int64, out []Run) []Run {
 	if a.ring != 0 {
-		cur := a.currentRow(w)
+		cur := a.row(w)
 		if elapsed == 1 {
 			for d := range nds {
 				*a.cell(w, nds, cur+1, d) = a.cdp(w, d)[hwPrimary]
@@ -95,8 +95,8 @@ func (m *Machine) skip(w []uint64, i int, elapsed int64) {
 		case DevPredict:
 			c[hwPrimary], c[hwSecondary] = nanBits, nanBits
 		case Seasonal, DevSeasonal:
-			c[hwLastSeasonal] = *a.cell(w, nds, a.currentRow(w)+elapsed, d)
-			c[hwSeasonal] = *a.cell(w, nds, a.currentRow(w)+elapsed+1, d)
+			c[hwLastSeasonal] = *a.cell(w, nds, a.row(w)+elapsed, d)
+			c[hwSeasonal] = *a.cell(w, nds, a.row(w)+elapsed+1, d)
 		case Failures:
 			clear(c[hwHistory : hwHistory+4])
 			c[hwPrimary], c[hwSecondary] = 0, 0
@@ -116,10 +116,10 @@ func (m *Machine) fold(w []uint64, i int, pdp []float64, ahead int64, slot int) 
 		case HWPredict, MHWPredict:
 			row = m.foldModel(w, i, d, c, v)
 		case Seasonal:
-			old := shiftSeasonal(c, *a.cell(w, nds, a.currentRow(w)+ahead, d))
+			old := shiftSeasonal(c, *a.cell(w, nds, a.row(w)+ahead, d))
 			row = m.foldSeasonal(w, i, d, old, v)
 		case DevSeasonal:
-			old := shiftSeasonal(c, *a.cell(w, nds, a.currentRow(w)+ahead, d))
+			old := shiftSeasonal(c, *a.cell(w, nds, a.row(w)+ahead, d))
 			row = m.foldDeviation(w, i, d, old, v)
 		case DevPredict:
 			row = m.deviation(w, i, d)

@@ -66,7 +66,7 @@ type archive struct {
 	rows   int64
 	off    int // first word; the words of data source d begin at off + d*stride
 	stride int
-	cur    int         // index of the word that holds the current row's number
+	cur    int         // index of the word that holds the number of the current row
 	shift  uint        // lowest bit of the number in that word
 	ring   int         // SEASONAL, DEVSEASONAL: first word of the rows; otherwise 0
 	stream int32       // index into Machine.streams; -1: none
@@ -94,7 +94,6 @@ type Machine struct {
 	// For the straight path, see straight.go.
 	straight  bool // it may be taken
 	stepMagic uint64
-	pairs     []rowPair
 	lanes     []lane
 }
 
@@ -138,13 +137,38 @@ type folding struct {
 	maxNaN float64 // n*xff: so many PDPs of a known row may be unknown
 }
 
-// advance moves the current row on by rows, which is at most a.rows.
+// The current row of an AVERAGE, MIN, MAX or LAST archive is counted from the row that ended last,
+// by its number modulo the rows. So a row that ends does not change it. In the Holt-Winters family,
+// which looks for rows by it, it is the current row itself.
+
+// advance notes that rows have ended. As in rrdtool, the current row goes round once at most.
 func (a *archive) advance(w []uint64, rows int64) {
-	cur := int64(w[a.cur]>>a.shift&0xffffffff) + rows
-	if cur >= a.rows {
-		cur -= a.rows
+	by := min(rows, a.rows)
+	if a.cf.classical() {
+		by -= rows
 	}
-	w[a.cur] = w[a.cur]&^(0xffffffff<<a.shift) | uint64(cur)<<a.shift
+	if by != 0 {
+		a.setRow(w, a.row(w)+by)
+	}
+}
+
+// row returns the number of the current row that the state has.
+func (a *archive) row(w []uint64) int64 { return int64(w[a.cur] >> a.shift & 0xffffffff) }
+
+// setRow sets the number that row returns, modulo the rows.
+func (a *archive) setRow(w []uint64, n int64) {
+	if n %= a.rows; n < 0 {
+		n += a.rows
+	}
+	w[a.cur] = w[a.cur]&^(0xffffffff<<a.shift) | uint64(n)<<a.shift
+}
+
+// countedFrom returns from where the current row of an archive is counted.
+func (m *Machine) countedFrom(w []uint64, a *archive) int64 {
+	if !a.cf.classical() {
+		return 0
+	}
+	return m.LastUpdate(w).Unix() / (m.step * a.n)
 }
 
 // moreUnknownPDPs adds to the unknown PDPs in the low half of an archive's meta word, up to
@@ -226,9 +250,6 @@ func (a *archive) cell(w []uint64, nds int, i int64, d int) *uint64 {
 	return &w[a.ring+int(i%a.rows)*nds+d]
 }
 
-// currentRow returns the number of the current row.
-func (a *archive) currentRow(w []uint64) int64 { return int64(w[a.cur] >> a.shift & 0xffffffff) }
-
 // historyByte returns byte j of the history of a FAILURES archive. c is the words of a data source.
 func historyByte(c []uint64, j int) byte { return byte(c[hwHistory+j/8] >> (8 * (j % 8))) }
 
@@ -243,15 +264,5 @@ type lane struct {
 	folding
 	magic  uint64 // reciprocal(n): i below 2^32 is a multiple of n if i*magic < magic
 	off    int
-	rows   uint32
 	stream int32
-}
-
-// A rowPair holds the current row numbers of two archives that close a row with every step, packed
-// into one word of the state so that both advance with one addition. If the number of such archives
-// is odd, the last pair uses the low half of its word only.
-type rowPair struct {
-	cur       int    // index of the word
-	step      uint64 // what to add to the word
-	low, high uint32 // rows of the archives
 }

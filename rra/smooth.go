@@ -19,7 +19,7 @@ const (
 // passRows moves the current row of a SEASONAL or DEVSEASONAL archive, and notes in hwPending what
 // EndUpdate must know.
 func (a *archive) passRows(w []uint64, elapsed int64) {
-	old := a.currentRow(w)
+	old := a.row(w)
 	passed := min(elapsed, a.rows)
 	a.advance(w, passed)
 	c := a.cdp(w, 0)
@@ -48,7 +48,7 @@ func (m *Machine) EndUpdate(s *State) {
 		c[hwPending] &^= pendingMask
 		passed := int64(pending >> 1)
 		row := int64(c[hwPending] >> smoothShift)
-		behind := (a.currentRow(s.W) - row + a.rows) % a.rows
+		behind := (a.row(s.W) - row + a.rows) % a.rows
 		smooth = smooth || pending&1 != 0 || row <= a.rows && behind < passed
 	}
 	if !smooth {
@@ -168,7 +168,7 @@ func NameHash(name string) uint64 {
 // RingRow appends the rows of a SEASONAL or DEVSEASONAL archive to dst, oldest first.
 func (m *Machine) RingRow(s *State, archive, ds int, dst []float64) []float64 {
 	a := &m.archives[archive]
-	cur := a.currentRow(s.W)
+	cur := a.row(s.W)
 	for i := range a.rows {
 		dst = append(dst, math.Float64frombits(*a.cell(s.W, len(m.sources), cur+1+i, ds)))
 	}

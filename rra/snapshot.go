@@ -121,7 +121,7 @@ func (m *Machine) importArchive(w []uint64, i int, x *ArchiveSnapshot) error {
 	if len(x.CDPs) != len(m.sources) {
 		return field("cdp_prep", "%d data sources, not %d", len(x.CDPs), len(m.sources))
 	}
-	w[a.cur] = w[a.cur]&^(0xffffffff<<a.shift) | uint64(x.CurRow)<<a.shift
+	a.setRow(w, x.CurRow-m.countedFrom(w, a))
 	first := m.firstOne() == i
 	for d := range x.CDPs {
 		c := &x.CDPs[d]

@@ -42,7 +42,7 @@ func (m *Machine) PDP(s *State, ds int) (value float64, unknownSec int64) {
 // series begins with 0.
 func (m *Machine) CurRow(s *State, archive int) int64 {
 	a := &m.archives[archive]
-	return int64(s.W[a.cur] >> a.shift & 0xffffffff)
+	return (a.row(s.W) + m.countedFrom(s.W, a)) % a.rows
 }
 
 // A CDP is what an archive remembers of one data source. The CF of the archive decides which fields
@@ -103,14 +103,12 @@ func (m *Machine) Init(w []uint64, start Time) {
 			a.initHoltWinters(w, len(m.sources))
 			continue
 		}
-		if a.n == 1 {
-			continue
-		}
-		for d := range m.sources {
+		for d := 0; d < len(m.sources) && a.n > 1; d++ {
 			c := w[a.off+cdpWords*d:]
 			c[cdpValue] = nanBits
 			c[cdpMeta] = uint64((sec - unknown) % (m.step * a.n) / m.step)
 		}
+		a.setRow(w, -m.countedFrom(w, a))
 	}
 }
 

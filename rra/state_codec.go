@@ -17,7 +17,7 @@ import (
 //	           data sources ascend
 //
 // machine.go describes the words. A change of their layout or of the tags changes the version too.
-const stateVersion = 2
+const stateVersion = 3
 
 // errState is what every error of UnmarshalBinary wraps.
 var errState = errors.New("state is damaged")
@@ -150,7 +150,7 @@ func (m *Machine) Check(s *State) error {
 	}
 	for i := range m.archives {
 		a := &m.archives[i]
-		if cur := a.currentRow(s.W); cur >= a.rows {
+		if cur := a.row(s.W); cur >= a.rows {
 			return fmt.Errorf("archive %d: current row %d of %d", i, cur, a.rows)
 		}
 		if !a.cf.classical() || a.n == 1 {

@@ -10,27 +10,13 @@ import "math"
 // maxStraight is how many data sources the straight path handles.
 const maxStraight = 32
 
-// prepare decides whether m may take the straight path, and fills in its pairs and lanes.
+// prepare decides whether m may take the straight path, and fills in its lanes.
 func (m *Machine) prepare() {
 	m.stepMagic = reciprocal(m.step)
-	ones := 0
 	for i := range m.archives {
 		a := &m.archives[i]
-		switch {
-		case !a.cf.classical():
-		case a.n == 1:
-			if ones%2 == 0 {
-				m.pairs = append(m.pairs, rowPair{cur: a.cur, step: 1, low: uint32(a.rows), high: math.MaxUint32})
-			} else {
-				o := &m.pairs[len(m.pairs)-1]
-				o.step, o.high = 1<<32+1, uint32(a.rows)
-			}
-			ones++
-		default:
-			m.lanes = append(m.lanes, lane{
-				folding: a.folding, magic: reciprocal(a.n),
-				off: a.off, rows: uint32(a.rows), stream: a.stream,
-			})
+		if a.cf.classical() && a.n > 1 {
+			m.lanes = append(m.lanes, lane{folding: a.folding, magic: reciprocal(a.n), off: a.off, stream: a.stream})
 		}
 	}
 	m.straight = len(m.sources) <= maxStraight && len(m.lanes) <= maxLanes && m.inputs == len(m.sources) && !m.family && m.own == nil
