@@ -130,7 +130,6 @@ func (in *intake) lane(ctx context.Context, partition uint32) (chan<- *arrival, 
 	l := make(chan *arrival, inFlight)
 	in.lanes[partition] = l
 	in.lanework.Go(func() {
-		target := &target{partition: partition}
 		var r batchReader
 		for x := range l {
 			x.batch.Reset()
@@ -138,16 +137,16 @@ func (in *intake) lane(ctx context.Context, partition uint32) (chan<- *arrival, 
 				in.finish(x)
 				continue
 			}
-			in.submit(ctx, target, x)
+			in.submit(ctx, x)
 		}
 	})
 	return l, nil
 }
 
 // submit gives the batch of x to its partition.
-func (in *intake) submit(ctx context.Context, target *target, x *arrival) {
+func (in *intake) submit(ctx context.Context, x *arrival) {
 	var err error
-	if x.engine, err = in.s.engine(ctx, target); err != nil {
+	if x.engine, err = in.s.Partition(int(x.part.partition)); err != nil {
 		x.err = notDone(err)
 		in.finish(x)
 		return

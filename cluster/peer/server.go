@@ -2,12 +2,12 @@ package peer
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -151,9 +151,7 @@ func (x *instances) of(partition uint32, e core.Engine) uint64 {
 	if ok && was.engine == e {
 		return was.id
 	}
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // it does not fail
-	id := binary.LittleEndian.Uint64(b[:]) | 1
+	id := rand.Uint64() | 1
 	if x.all == nil {
 		x.all = make(map[uint32]instance)
 	}
@@ -226,11 +224,14 @@ func (m *method[Q, A]) serve(x *call) error {
 		return malformed("%s: %w", m.name, x.in.Err)
 	}
 	return m.do(x, &q, func(a *A) bool {
+		if x.failed != nil {
+			return false
+		}
 		at := len(x.out.out)
 		x.out.out = append(x.out.out, 0, 0, 0, 0)
 		m.answer(&x.out, a)
 		binary.LittleEndian.PutUint32(x.out.out[at:], uint32(len(x.out.out)-at-4))
-		return x.failed == nil && (len(x.out.out) < chunkBytes || x.flush())
+		return len(x.out.out) < chunkBytes || x.flush()
 	})
 }
 
