@@ -69,34 +69,26 @@ func Connect(ctx context.Context, o Options) (*Store, error) {
 // Get is as coord.Store has it.
 func (s *Store) Get(ctx context.Context, key string) (coord.Entry, error) {
 	e, err := s.kv.Get(ctx, key)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		s.hop.Heard(s.nc, true)
-		return coord.Entry{Key: key}, nil
+	none := errors.Is(err, jetstream.ErrKeyNotFound)
+	if none {
+		err = nil
 	}
-	if err != nil {
-		return coord.Entry{Key: key}, s.failed("read "+key, err)
+	if err = s.answered("read "+key, err); err != nil || none {
+		return coord.Entry{Key: key}, err
 	}
-	s.hop.Heard(s.nc, true)
 	return coord.Entry{Key: key, Value: e.Value(), Revision: e.Revision()}, nil
 }
 
 // List is as coord.Store has it. It asks the leader for the newest revision, and waits until the
 // client's Watch has brought that.
-func (s *Store) List(ctx context.Context, prefix string) ([]coord.Entry, error) {
+func (s *Store) List(ctx context.Context, prefix string) (all []coord.Entry, err error) {
 	m, err := s.stream.GetLastMsgForSubject(ctx, "$KV."+s.bucket+"."+watched)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		s.hop.Heard(s.nc, true)
-		return nil, nil
-	}
-	var all []coord.Entry
 	if err == nil {
 		all, err = s.watch.list(ctx, prefix, m.Sequence)
+	} else if errors.Is(err, jetstream.ErrMsgNotFound) {
+		err = nil
 	}
-	if err != nil {
-		return nil, s.failed("list "+prefix, err)
-	}
-	s.hop.Heard(s.nc, true)
-	return all, nil
+	return all, s.answered("list "+prefix, err)
 }
 
 // CompareAndSet is as coord.Store has it.
@@ -106,28 +98,23 @@ func (s *Store) CompareAndSet(ctx context.Context, key string, value []byte, rev
 	} else {
 		rev, err = s.kv.Update(ctx, key, value, revision)
 	}
-	if err != nil {
-		return 0, s.failed("set "+key, err)
-	}
-	s.hop.Heard(s.nc, true)
-	return rev, nil
+	return rev, s.answered("set "+key, err)
 }
 
 // Delete is as coord.Store has it.
 func (s *Store) Delete(ctx context.Context, key string, revision uint64) error {
-	if err := s.kv.Delete(ctx, key, jetstream.LastRevision(revision)); err != nil {
-		return s.failed("remove "+key, err)
-	}
-	s.hop.Heard(s.nc, true)
-	return nil
+	return s.answered("remove "+key, s.kv.Delete(ctx, key, jetstream.LastRevision(revision)))
 }
 
-// failed returns what a call's error means to a caller.
-func (s *Store) failed(what string, err error) error {
+// answered notes that a server has answered a call, or has not, and returns what the call's error
+// means to a caller.
+func (s *Store) answered(what string, err error) error {
 	const wrongLast, wrongLast2, tooLong, noStream = 10071, 10164, 10054, 10059
 	api, ok := errors.AsType[*jetstream.APIError](err)
-	s.hop.Heard(s.nc, ok && api.Code != 503 || errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, context.Canceled))
+	s.hop.Heard(s.nc, err == nil || ok && api.Code != 503 || errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, context.Canceled))
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, nats.ErrMaxPayload), ok && api.ErrorCode == tooLong:
 		err = fmt.Errorf("%w: %w", coord.ErrTooLong, err)
 	case ok && (api.ErrorCode == wrongLast || api.ErrorCode == wrongLast2):

@@ -30,20 +30,26 @@ type watch struct {
 	stop  context.CancelFunc
 
 	mu       sync.Mutex // guards what follows
-	begun    bool
 	entries  map[string]coord.Entry
 	revision uint64        // all changes up to it are in entries
 	changed  chan struct{} // closed with the next change
 	err      error         // why there is no Watch
 }
 
+// newWatch begins to watch.
 func newWatch(kv jetstream.KeyValue) *watch {
-	return &watch{kv: kv, again: make(chan struct{}, 1), changed: make(chan struct{}), stop: func() {}}
+	ctx, stop := context.WithCancel(context.Background())
+	w := &watch{kv: kv, again: make(chan struct{}, 1), changed: make(chan struct{}), stop: stop}
+	w.ended.Go(func() {
+		for ctx.Err() == nil {
+			w.run(ctx)
+		}
+	})
+	return w
 }
 
 // list returns the entries whose keys begin with prefix, of a revision or a later one.
 func (w *watch) list(ctx context.Context, prefix string, revision uint64) ([]coord.Entry, error) {
-	w.begin()
 	late := time.NewTimer(lateTime)
 	defer late.Stop()
 	for {
@@ -81,22 +87,6 @@ func (w *watch) upto(prefix string, revision uint64) (all []coord.Entry, changed
 	}
 	slices.SortFunc(all, func(a, b coord.Entry) int { return cmp.Compare(a.Key, b.Key) })
 	return all, nil, nil
-}
-
-// begin starts the Watch with the first List: some processes list nothing.
-func (w *watch) begin() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.begun {
-		return
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	w.begun, w.stop = true, stop
-	w.ended.Go(func() {
-		for ctx.Err() == nil {
-			w.run(ctx)
-		}
-	})
 }
 
 // run watches until ctx ends, or the Watch is to begin anew.
@@ -159,9 +149,6 @@ func (w *watch) take(e jetstream.KeyValueEntry) {
 
 // close ends the Watch.
 func (w *watch) close() {
-	w.mu.Lock()
-	stop := w.stop
-	w.mu.Unlock()
-	stop()
+	w.stop()
 	w.ended.Wait()
 }
