@@ -65,7 +65,10 @@ type Store struct {
 	doubt      doubt
 	limit      limit
 	budget     budget
-	counts     counts
+
+	countsMu sync.Mutex // guards what follows: counters as partitions have said them last
+	stats    []core.Stats
+	renames  []uint64
 }
 
 var _ core.Engine = (*Store)(nil)
@@ -80,7 +83,10 @@ func New(dir Directory, o Options) (*Store, error) {
 	if o.Wait < 0 || o.MaxSeries < 0 || o.Memory < 0 {
 		return nil, fmt.Errorf("an option of the router is below 0: %+v: %w", o, core.ErrInvalid)
 	}
-	r := &Store{dir: dir, n: n, options: o.withDefaults(), session: rand.Uint64() | 2, calls: make([]atomic.Uint64, n), marks: make([]mark, n), lanes: make([]lane, n)}
+	r := &Store{
+		dir: dir, n: n, options: o.withDefaults(), session: rand.Uint64() | 2, calls: make([]atomic.Uint64, n), marks: make([]mark, n), lanes: make([]lane, n),
+		stats: make([]core.Stats, n), renames: make([]uint64, n),
+	}
 	for p := range r.lanes {
 		l := &r.lanes[p]
 		l.p, l.session, l.wait, l.leader = p, r.session, r.options.Wait, r.leaderUntil
@@ -91,7 +97,6 @@ func New(dir Directory, o Options) (*Store, error) {
 		return st.Series, st.Metadata
 	}
 	r.budget.most = r.options.Memory
-	r.counts.init(n)
 	return r, nil
 }
 

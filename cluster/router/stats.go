@@ -7,7 +7,7 @@ import (
 )
 
 // read reads a counter of every partition that can be reached now into all, and returns a copy of
-// all.
+// all. A partition that cannot be reached keeps what it had.
 func read[T any](r *Store, all []T, counter func(e core.Engine) T) []T {
 	fresh, reached := make([]T, r.n), make([]bool, r.n)
 	each(r.n, func(p int) {
@@ -19,8 +19,8 @@ func read[T any](r *Store, all []T, counter func(e core.Engine) T) []T {
 			fresh[p], reached[p] = counter(e), true
 		}
 	})
-	r.counts.mu.Lock()
-	defer r.counts.mu.Unlock()
+	r.countsMu.Lock()
+	defer r.countsMu.Unlock()
 	for p := range all {
 		if reached[p] {
 			all[p] = fresh[p]
@@ -32,7 +32,7 @@ func read[T any](r *Store, all []T, counter func(e core.Engine) T) []T {
 // Renames is core.Store's. A rename to a path of another partition is not counted: its series has
 // another reference afterwards.
 func (r *Store) Renames() (total uint64) {
-	for _, n := range read(r, r.counts.renames, core.Engine.Renames) {
+	for _, n := range read(r, r.renames, core.Engine.Renames) {
 		total += n
 	}
 	return total
@@ -42,7 +42,7 @@ func (r *Store) Renames() (total uint64) {
 // recovery are the longest. SeriesLimit is Options.MaxSeries.
 func (r *Store) Stats() core.Stats {
 	var total core.Stats
-	for _, st := range read(r, r.counts.stats, core.Engine.Stats) {
+	for _, st := range read(r, r.stats, core.Engine.Stats) {
 		addStats(&total, &st)
 	}
 	total.SamplesRefused += r.strays.Load()

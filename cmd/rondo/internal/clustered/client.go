@@ -11,6 +11,7 @@ import (
 
 	"github.com/rondo-db/rondo/cluster/coord"
 	"github.com/rondo-db/rondo/cluster/natskv"
+	"github.com/rondo-db/rondo/cluster/node"
 	"github.com/rondo-db/rondo/cluster/peer"
 	"github.com/rondo-db/rondo/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
@@ -118,27 +119,21 @@ func (c *Client) View() *coord.View {
 func (c *Client) Partitions() int { return len(c.View().Map.Partitions) }
 
 // Leader is as router.Directory has it.
-func (c *Client) Leader(ctx context.Context, p int) (core.Engine, error) {
-	e, err := c.Partition(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
-}
+func (c *Client) Leader(ctx context.Context, p int) (core.Engine, error) { return c.Partition(ctx, p) }
 
 // Reader is as router.Directory has it. It returns the leader, which has everything.
 func (c *Client) Reader(ctx context.Context, p int) (core.Engine, error) { return c.Leader(ctx, p) }
 
 // Partition returns a partition as its leader has it. It waits for a leader until ctx ends; the
 // error wraps core.ErrUnavailable.
-func (c *Client) Partition(ctx context.Context, p int) (*peer.Client, error) {
+func (c *Client) Partition(ctx context.Context, p int) (node.Partition, error) {
 	for {
 		c.mu.Lock()
 		v, again, err := c.view, c.looked, c.err
 		c.mu.Unlock()
 		if m := v.Leader(p); m != nil {
 			if st, ok := m.Standing(p); ok && st.Leads {
-				e, err := c.peers.client(m.Member, p)
+				e, err := c.peers.Partition(m.Member, p)
 				if err != nil {
 					return nil, fmt.Errorf("partition %d on node %s: %w: %w", p, m.Name, core.ErrUnavailable, err)
 				}

@@ -29,17 +29,8 @@ type peerNode struct {
 	session string
 }
 
-// Partition is as node.Peers has it.
+// Partition is as node.Peers has it. It is the same one until the node starts anew.
 func (p *peers) Partition(m coord.Member, partition int) (node.Partition, error) {
-	c, err := p.client(m, partition)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// client returns the client of a partition of a node: the same one until the node starts anew.
-func (p *peers) client(m coord.Member, partition int) (*peer.Client, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.nodes[m.Name]
