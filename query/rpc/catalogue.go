@@ -97,11 +97,10 @@ func (s *Server) Rename(ctx context.Context, req *connect.Request[rondov1.Rename
 // references, as Select yields them.
 func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequest]) (*connect.Response[rondov1.ListResponse], error) {
 	m := req.Msg
-	limit, err := pageSize(m.GetLimit(), defaultPage)
+	limit, err := pageSize(m.GetLimit(), defaultPage, maxPage)
 	if err != nil {
 		return nil, err
 	}
-	limit = min(limit, maxPage)
 	all, what := core.Query{Prefix: m.GetPrefix(), Order: core.ByPath}, fmt.Sprintf("list %.200q", m.GetPrefix())
 	some, after, labels := all, core.Ref(0), len(m.GetMatchers()) > 0
 	some.After, some.Page = m.GetPage(), limit+1
@@ -164,11 +163,11 @@ func (s *Server) page(ctx context.Context, q, all core.Query, limit int, wanted 
 
 // pageSize returns how many entries an answer is to have at most: as many as asked for, or as
 // usual.
-func pageSize(asked int32, usual int) (int, error) {
+func pageSize(asked int32, usual, most int) (int, error) {
 	if asked < 0 {
 		return 0, invalid("limit %d is negative", asked)
 	}
-	return cmp.Or(int(asked), usual), nil
+	return min(cmp.Or(int(asked), usual), most), nil
 }
 
 // byLabels returns the query of a List by labels, and the last series of the page before.

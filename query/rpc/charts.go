@@ -22,11 +22,10 @@ import (
 // Charts returns charts of the series below a prefix.
 func (s *Server) Charts(ctx context.Context, req *connect.Request[rondov1.ChartsRequest]) (*connect.Response[rondov1.ChartsResponse], error) {
 	m := req.Msg
-	limit, err := pageSize(m.GetLimit(), defaultCharts)
+	limit, err := pageSize(m.GetLimit(), defaultCharts, maxCharts)
 	if err != nil {
 		return nil, err
 	}
-	limit = min(limit, maxCharts)
 	from, err := strconv.ParseUint(cmp.Or(m.GetPage(), "0"), 10, 31)
 	if err != nil {
 		return nil, invalid("page %q is not a next_page of these charts", cut(m.GetPage()))

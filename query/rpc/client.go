@@ -3,11 +3,15 @@ package rpc
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -50,7 +54,7 @@ func Dial(ctx context.Context, addr string) (*Client, error) { return DialWith(c
 // listens at another address, the first call fails.
 func DialWith(ctx context.Context, addr string, o Options) (*Client, error) {
 	if name, ok := strings.CutPrefix(addr, "unix:"); ok || strings.HasPrefix(addr, "/") {
-		return dialUnix(ctx, name)
+		return dialSocket(ctx, name, 0)
 	}
 	if !strings.Contains(addr, "://") {
 		addr = "http://" + addr
@@ -122,23 +126,39 @@ func (c *Client) Close() {
 // SocketName is the name of the socket in the database's folder.
 const SocketName = "rondo.sock"
 
-// dialUnix returns a client of the server at the socket name, after one connection has succeeded.
-func dialUnix(ctx context.Context, name string) (*Client, error) {
+// ErrSilent says that a server holds its socket open but does not answer: its process is stopped,
+// or hangs.
+var ErrSilent = errors.New("does not answer: the server is stopped (SIGSTOP), or hangs")
+
+// dialSocket returns a client of the server at a socket, once the server has answered; without a
+// time for that, once a connection has succeeded.
+func dialSocket(ctx context.Context, name string, silent time.Duration) (*Client, error) {
 	c, err := unixsocket.Dial(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	_ = c.Close() // nothing was sent
-	return clientOf(name), nil
-}
-
-// clientOf returns a client of the server at the socket name.
-func clientOf(name string) *Client {
+	defer func() { _ = c.Close() }() // it has been answered
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	_ = c.SetDeadline(time.Now().Add(silent)) // on an error the read fails too
+	if silent > 0 {
+		_, err = probe(c, 1)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, fmt.Errorf("%s %w", name, ErrSilent)
+	case brokeOff(err) || errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("connect to %s: the server that listened there has just ended: %w", name, err)
+	case err != nil:
+		return nil, fmt.Errorf("connect to %s: %w", name, err)
+	}
 	dial := func(ctx context.Context) (net.Conn, error) { return unixsocket.Dial(ctx, name) }
 	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
 	t.DisableCompression = true
 	unpacked := connect.WithAcceptCompression("gzip", nil, nil) // nothing is gained on one machine
 	client := newClient(t, "http://"+SocketName, "", unpacked)
 	client.dial, client.host, client.socket = dial, SocketName, true
-	return client
+	return client, nil
 }

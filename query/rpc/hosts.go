@@ -17,7 +17,7 @@ import (
 // Hosts returns machines and how they do.
 func (s *Server) Hosts(ctx context.Context, req *connect.Request[rondov1.HostsRequest]) (*connect.Response[rondov1.HostsResponse], error) {
 	m := req.Msg
-	limit, err := pageSize(m.GetLimit(), defaultNodes)
+	limit, err := pageSize(m.GetLimit(), defaultNodes, search.MaxNodes)
 	switch {
 	case err != nil:
 		return nil, err
@@ -28,7 +28,7 @@ func (s *Server) Hosts(ctx context.Context, req *connect.Request[rondov1.HostsRe
 	}
 	s.names()
 	page, err := s.board.Page(ctx, hosts.Request{
-		Filter: m.GetFilter(), Sort: m.GetSort(), Pin: m.GetPin(), Offset: int(m.GetOffset()), Limit: min(limit, search.MaxNodes),
+		Filter: m.GetFilter(), Sort: m.GetSort(), Pin: m.GetPin(), Offset: int(m.GetOffset()), Limit: limit,
 		Sparks: m.GetSparks(), Within: access.From(ctx).Folders, Firing: s.firing(ctx), Now: s.now(),
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // Latest returns the newest rows of many series at once.
 func (s *Server) Latest(ctx context.Context, req *connect.Request[rondov1.LatestRequest]) (*connect.Response[rondov1.LatestResponse], error) {
 	m := req.Msg
-	limit, err := pageSize(m.GetLimit(), defaultPage)
+	limit, err := pageSize(m.GetLimit(), defaultPage, maxPage)
 	switch {
 	case err != nil:
 		return nil, err
@@ -30,7 +30,7 @@ func (s *Server) Latest(ctx context.Context, req *connect.Request[rondov1.Latest
 	if len(m.GetPaths()) > 0 {
 		err = r.named(ctx, m.GetPaths())
 	} else {
-		err = r.page(ctx, m, min(limit, maxPage))
+		err = r.page(ctx, m, limit)
 	}
 	if err == nil {
 		err = r.read(ctx)

@@ -20,11 +20,10 @@ import (
 // Metadata returns one page of metadata: text, units, description and age of paths.
 func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.MetadataRequest]) (*connect.Response[rondov1.MetadataResponse], error) {
 	m := req.Msg
-	limit, err := pageSize(m.GetLimit(), defaultPage)
+	limit, err := pageSize(m.GetLimit(), defaultPage, maxPage)
 	if err != nil {
 		return nil, err
 	}
-	limit = min(limit, maxPage)
 	charge := chargeFor(ctx)
 	var page rondov1.MetadataResponse
 	for x, err := range s.view(ctx).ListMetadata(ctx, m.GetPrefix(), m.GetPage()) {

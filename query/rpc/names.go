@@ -34,7 +34,7 @@ func (s *Server) names() *search.Index {
 
 // Search finds series and folders by words.
 func (s *Server) Search(ctx context.Context, req *connect.Request[rondov1.SearchRequest]) (*connect.Response[rondov1.SearchResponse], error) {
-	limit, err := pageSize(req.Msg.GetLimit(), defaultHits)
+	limit, err := pageSize(req.Msg.GetLimit(), defaultHits, search.MaxHits)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Server) hit(h search.Hit) (*rondov1.SearchHit, error) {
 // Tree returns one level of the tree of paths.
 func (s *Server) Tree(ctx context.Context, req *connect.Request[rondov1.TreeRequest]) (*connect.Response[rondov1.TreeResponse], error) {
 	m := req.Msg
-	limit, err := pageSize(m.GetLimit(), defaultNodes)
+	limit, err := pageSize(m.GetLimit(), defaultNodes, search.MaxNodes)
 	if err != nil {
 		return nil, err
 	}

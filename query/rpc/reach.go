@@ -120,12 +120,20 @@ func heard(ctx context.Context, url string, dial func(context.Context) (net.Conn
 	}
 	defer func() { _ = conn.Close() }()             // it was a question
 	_ = conn.SetDeadline(time.Now().Add(probeTime)) // on an error the read fails too
-	_, _ = io.WriteString(conn, "HEAD / HTTP/1.1\r\nHost: rondo\r\nConnection: close\r\n\r\n")
-	first := make([]byte, len("HTTP/"))
-	if _, e := io.ReadFull(conn, first); string(first) == "HTTP/" || errors.Is(e, os.ErrDeadlineExceeded) {
+	if first, e := probe(conn, len("HTTP/")); first == "HTTP/" || errors.Is(e, os.ErrDeadlineExceeded) {
 		return err
 	}
 	return &UnreachedError{url, noHTTP, nil}
+}
+
+// probe asks something of a server of HTTP, and returns the first n bytes of the answer.
+func probe(c net.Conn, n int) (string, error) {
+	if _, err := io.WriteString(c, "HEAD / HTTP/1.1\r\nHost: rondo\r\nConnection: close\r\n\r\n"); err != nil {
+		return "", err
+	}
+	first := make([]byte, n)
+	_, err := io.ReadFull(c, first)
+	return string(first), err
 }
 
 // unreached returns the error of a connection to a server in words that say what to do.

@@ -17,7 +17,7 @@ func TestStoppedServerIsToldOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }() // nobody was accepted
-	if c, err := dialLocal(t.Context(), dir, 20*time.Millisecond); !errors.Is(err, ErrSilent) {
+	if c, err := dialSocket(t.Context(), filepath.Join(dir, SocketName), 20*time.Millisecond); !errors.Is(err, ErrSilent) {
 		t.Errorf("%v, %v", c, err)
 	}
 }
