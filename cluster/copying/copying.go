@@ -76,14 +76,6 @@ func (r *Result) Add(x Result) {
 	r.Problems = r.Problems[:min(len(r.Problems), maxProblems)]
 }
 
-// add counts a series.
-func (r *Result) add(own bool) {
-	r.Series++
-	if own {
-		r.Own++
-	}
-}
-
 // A run is a Copy under way.
 type run struct {
 	Options
@@ -146,47 +138,32 @@ func (r *run) series(ctx context.Context) error {
 // own says whether a path is below Options.Own.
 func (r *run) own(path string) bool { return r.Own != "" && strings.HasPrefix(path, r.Own+"/") }
 
-// done counts a series that was made and compared.
-func (r *run) done(w whole, replaced bool) {
-	r.count(w, func(out *Result) {
-		if replaced {
-			out.Replaced++
-		} else {
-			out.Copied++
-		}
-	})
-}
-
-// equal counts a series that was there.
-func (r *run) equal(w whole) { r.count(w, func(out *Result) { out.Equal++ }) }
-
-func (r *run) count(w whole, how func(out *Result)) {
+// count counts a series, and how it has come out. packed is what both sides have of it, or nil.
+func (r *run) count(path string, packed []byte, how func(out *Result)) {
 	var d Digest
-	if !r.own(w.copied.Path) {
-		d.take("series", w.packed)
+	own := r.own(path)
+	if packed != nil && !own {
+		d.take("series", packed)
 	}
 	r.tell(func(out *Result) {
-		out.add(r.own(w.copied.Path))
-		how(out)
+		if out.Series++; own {
+			out.Own++
+		}
 		out.Digest.Add(d)
+		how(out)
 	})
-	r.step()
+	if r.Step != nil {
+		r.Step(1)
+	}
 }
 
 // kept counts a series of the servers' own that stays.
-func (r *run) kept() {
-	r.tell(func(out *Result) {
-		out.add(true)
-		out.Kept++
-	})
-	r.step()
-}
+func (r *run) kept(path string) { r.count(path, nil, func(out *Result) { out.Kept++ }) }
 
 // failed counts a series that was not copied.
 func (r *run) failed(path string, err error) {
-	r.tell(func(out *Result) { out.add(r.own(path)) })
 	r.problem(path, err)
-	r.step()
+	r.count(path, nil, func(*Result) {})
 }
 
 // problem counts a failure.
@@ -203,10 +180,4 @@ func (r *run) tell(change func(out *Result)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(&r.out)
-}
-
-func (r *run) step() {
-	if r.Step != nil {
-		r.Step(1)
-	}
 }

@@ -154,11 +154,17 @@ func (r *run) readBack(ctx context.Context, w whole, ref core.Ref, replaced bool
 	switch {
 	case ctx.Err() != nil: // it is not known, and the next Copy looks again
 	case err == nil && same:
-		r.done(w, replaced)
+		r.count(w.copied.Path, w.packed, func(out *Result) {
+			if replaced {
+				out.Replaced++
+			} else {
+				out.Copied++
+			}
+		})
 	case err != nil:
 		r.failed(w.copied.Path, fmt.Errorf("read back: %w", err))
 	case r.own(w.copied.Path):
-		r.kept()
+		r.kept(w.copied.Path)
 	default:
 		r.failed(w.copied.Path, errDiffers)
 	}
@@ -232,9 +238,9 @@ func (r *run) meet(ctx context.Context, w whole) (replace bool) {
 	case err != nil:
 		r.failed(path, err)
 	case same:
-		r.equal(w)
+		r.count(path, w.packed, func(out *Result) { out.Equal++ })
 	case r.own(path):
-		r.kept()
+		r.kept(path)
 	case newer:
 		r.failed(path, errNewer)
 	default:

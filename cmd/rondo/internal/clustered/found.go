@@ -22,9 +22,9 @@ const (
 	foundPause    = 200 * time.Millisecond
 )
 
-// found waits until the cluster has a map, or makes the first one: with three nodes, or those that
-// are there after foundTime. Whoever writes the map first has made the cluster. A node that was in
-// a cluster makes none.
+// found waits until the cluster has a map, which this node knows, or makes the first one: with
+// three nodes, or those that are there after foundTime. Whoever writes the map first has made the
+// cluster. A node that was in a cluster makes none.
 func (m *Member) found(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -38,6 +38,9 @@ func (m *Member) found(ctx context.Context) error {
 	var err error
 	if m.node.Cluster() == "" {
 		err = found(ctx, m.bucket, &m.o, foundPatience)
+	}
+	if err == nil {
+		err = m.node.Wait(ctx)
 	}
 	select {
 	case <-m.ended:

@@ -89,9 +89,6 @@ func (m *Member) join(ctx context.Context, fail context.CancelCauseFunc) (err er
 	if err := m.found(ctx); err != nil {
 		return err
 	}
-	if err := m.await(ctx); err != nil {
-		return err
-	}
 	if m.surveyor, err = startSurveyor(&o.Servers, m.bucket, newRelief(m.node.Local, &m.keeping).found); err != nil {
 		return err
 	}
@@ -184,18 +181,6 @@ func (m *Member) disconnect() (err error) {
 	}
 	m.bucket, m.logs = nil, nil
 	return err
-}
-
-// await waits until the map is known.
-func (m *Member) await(ctx context.Context) error {
-	known := make(chan error, 1)
-	go func() { known <- m.node.Wait(ctx) }()
-	select {
-	case err := <-known:
-		return err
-	case <-m.ended:
-		return m.err
-	}
 }
 
 // startNode opens the folder of the replicas and starts the node.
