@@ -56,7 +56,7 @@ type Detour struct {
 	way      *router.Way // to the lanes
 	names    names
 	promises promises
-	lost     losses
+	lost     [spool.Reasons]atomic.Uint64
 	lines    loglimit.Limit[string]
 
 	stop   context.CancelFunc
@@ -107,44 +107,19 @@ func (d *Detour) Close() error {
 	return d.spool.Close()
 }
 
-// A Loss is why a sample was dropped before it came into the spool.
-type Loss int
-
-const (
-	// NoSpool: there is no spool.
-	NoSpool Loss = iota
-	// NoName: the path of the series was not known, and could not be asked for.
-	NoName
-
-	numLosses
-)
-
-// String returns the name of the reason in metrics.
-func (l Loss) String() string { return [...]string{"no_spool", "no_name"}[l] }
-
-type losses [numLosses]atomic.Uint64
-
-// Stats are figures of a Detour.
-type Stats struct {
-	spool.Stats
-	// Lost counts samples by Loss, beside those that the spool has dropped.
-	Lost [numLosses]uint64
-}
-
 // Figures returns a snapshot of the figures of the Detour and its spool. Stats is the router's.
-func (d *Detour) Figures() Stats {
-	var st Stats
+func (d *Detour) Figures() (st spool.Stats) {
 	if d.spool != nil {
-		st.Stats = d.spool.Stats()
+		st = d.spool.Stats()
 	}
-	for i := range st.Lost {
-		st.Lost[i] = d.lost[i].Load()
+	for why := range d.lost {
+		st.Dropped[why] += d.lost[why].Load()
 	}
 	return st
 }
 
-// drop counts samples that are lost.
-func (d *Detour) drop(p int, why Loss, n int) {
+// drop counts samples that are lost before they have come into the spool.
+func (d *Detour) drop(p int, why spool.Reason, n int) {
 	d.lost[why].Add(uint64(n))
 	d.warn(p, n, why.String())
 }

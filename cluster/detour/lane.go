@@ -112,7 +112,7 @@ var errStale = fmt.Errorf("the reference stood for a series that exists by now: 
 func (l *lane) spool(x *router.Part, kept bool) error {
 	d := l.d
 	if d.spool == nil {
-		d.drop(l.p, NoSpool, x.Batch.Len())
+		d.drop(l.p, spool.NoSpool, x.Batch.Len())
 		return nil
 	}
 	l.samples = l.samples[:0]
@@ -139,7 +139,7 @@ func (l *lane) spool(x *router.Part, kept bool) error {
 		l.samples = append(l.samples, out)
 	}
 	if nameless > 0 {
-		d.drop(l.p, NoName, nameless)
+		d.drop(l.p, spool.NoName, nameless)
 	}
 	if err := d.spool.Add(l.p, l.samples); err != nil {
 		d.warn(l.p, len(l.samples), err.Error())

@@ -42,7 +42,7 @@ func TestSeriesIsMadeAnewMeanwhile(t *testing.T) {
 		add(t, b, 0, sample(path, int64(i+1)))
 	}
 	b.deliver(t, to, nil)
-	if st := b.Stats(); st.Delivered != samples || st.Dropped != [4]uint64{} || to.batches < 3 {
+	if st := b.Stats(); st.Delivered != samples || st.Dropped != [spool.Reasons]uint64{} || to.batches < 3 {
 		t.Errorf("%+v, %d batches", st, to.batches)
 	}
 	ref, err := to.Lookup(path)

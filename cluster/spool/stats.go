@@ -19,13 +19,17 @@ const (
 	// Refused: the series could not be made, does not exist, or refused the sample for another
 	// reason than its time.
 	Refused
+	// NoSpool: there is no spool.
+	NoSpool
+	// NoName: the path of the series was not known, and could not be asked for.
+	NoName
 
-	reasons
+	Reasons // how many there are
 )
 
 // String returns the name of the reason in metrics.
 func (r Reason) String() string {
-	return [...]string{"full", "new_series", "disk", "refused"}[r]
+	return [...]string{"full", "new_series", "disk", "refused", "no_spool", "no_name"}[r]
 }
 
 // reasonOf returns the reason for an error of reserve.
@@ -45,13 +49,13 @@ type Stats struct {
 	Spooled   uint64          // samples
 	Delivered uint64          // samples that their series took
 	Late      uint64          // samples that were not after the last update of their series
-	Dropped   [reasons]uint64 // samples, by Reason
+	Dropped   [Reasons]uint64 // samples, by Reason
 	SetAside  uint64          // partitions whose log was damaged
 }
 
 type counters struct {
 	spooled, delivered, late, setAside atomic.Uint64
-	dropped                            [reasons]atomic.Uint64
+	dropped                            [Reasons]atomic.Uint64
 }
 
 func (c *counters) drop(r Reason, n int) { c.dropped[r].Add(uint64(n)) }

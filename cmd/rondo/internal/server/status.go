@@ -100,7 +100,7 @@ func (s *server) spooled() (out health.Spool) {
 	}
 	st := s.member.Detour().Figures()
 	out = health.Spool{Bytes: st.Bytes, Capacity: st.Capacity, Partitions: st.Partitions, Oldest: st.Oldest}
-	for _, n := range slices.Concat(st.Dropped[:], st.Lost[:]) {
+	for _, n := range st.Dropped {
 		out.Dropped += n
 	}
 	return out
