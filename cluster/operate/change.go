@@ -87,6 +87,15 @@ func (o *Operator) look(ctx context.Context) (*coord.View, error) {
 	return v, nil
 }
 
+// lookFor is look for a node that the cluster has.
+func (o *Operator) lookFor(ctx context.Context, node string) (*coord.View, error) {
+	v, err := o.look(ctx)
+	if err == nil {
+		err = known(v, node)
+	}
+	return v, err
+}
+
 func (o *Operator) pause(ctx context.Context) error {
 	d := o.Pause
 	if d <= 0 {
@@ -217,12 +226,9 @@ func (o *Operator) Release(ctx context.Context, partition int) error {
 // BeginLog lets the replica of a partition on a node begin the log anew behind what it holds. It is
 // refused while somebody leads, and if another replica that can be used holds more.
 func (o *Operator) BeginLog(ctx context.Context, partition int, node string) error {
-	v, err := o.look(ctx)
+	v, err := o.lookFor(ctx, node)
 	if err == nil {
 		_, err = partitionIn(v, partition)
-	}
-	if err == nil {
-		err = known(v, node)
 	}
 	if err != nil {
 		return err

@@ -13,11 +13,8 @@ import (
 // Drain says that all replicas of a node are to move to others. It is refused if the others are
 // fewer than a partition has replicas.
 func (o *Operator) Drain(ctx context.Context, node string) error {
-	v, err := o.look(ctx)
+	v, err := o.lookFor(ctx, node)
 	if err != nil {
-		return err
-	}
-	if err := known(v, node); err != nil {
 		return err
 	}
 	var stay, cannot []string
@@ -50,11 +47,7 @@ func (o *Operator) Drain(ctx context.Context, node string) error {
 
 // Undrain ends that a node is to leave.
 func (o *Operator) Undrain(ctx context.Context, node string) error {
-	v, err := o.look(ctx)
-	if err == nil {
-		err = known(v, node)
-	}
-	if err != nil {
+	if _, err := o.lookFor(ctx, node); err != nil {
 		return err
 	}
 	return o.leave(ctx, node, false)
@@ -67,10 +60,7 @@ func (o *Operator) leave(ctx context.Context, node string, leaving bool) error {
 // Forget removes a node from the list of nodes, which must be silent and have no replica. One that
 // comes back is a new node.
 func (o *Operator) Forget(ctx context.Context, node string) error {
-	v, err := o.look(ctx)
-	if err == nil {
-		err = known(v, node)
-	}
+	v, err := o.lookFor(ctx, node)
 	switch {
 	case err != nil:
 		return err
