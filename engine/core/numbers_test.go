@@ -130,6 +130,8 @@ func (r *repeater) all(s *core.Store) {
 	r.other(s, 1050)
 	batch(0, 1040, 1, 1, 1040, 1, -1, 1040, 1, 2, 1040, 2, 1, 1040, 1) // the first is late because of the other one
 	batch(0, 1060, 1)
+	batch(1, 1066, 1)
+	batch(0, 1065, 1, 1, 1065, 1, 2, 1065, 1) // the one in the middle is late
 	r.other(s, 1070)
 	update := func(list ...int64) {
 		r.make(s, func(ctx context.Context, s *core.Store) string {
