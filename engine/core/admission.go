@@ -40,12 +40,7 @@ func (a *admission) init(space *groupSpace, o *Options) {
 }
 
 // wake asks for a checkpoint, without waiting for it.
-func (a *admission) wake() {
-	select {
-	case a.due <- struct{}{}:
-	default:
-	}
-}
+func (a *admission) wake() { signal(a.due) }
 
 // addLogged counts a record of n bytes, and asks for a checkpoint when one is due.
 func (a *admission) addLogged(n int64) {

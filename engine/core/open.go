@@ -307,10 +307,7 @@ func (c *calls) enterAgain() { c.n.Add(1) }
 
 func (c *calls) leave() {
 	if c.n.Add(-1) == 0 && c.closed.Load() {
-		select {
-		case c.idle <- struct{}{}:
-		default:
-		}
+		signal(c.idle)
 	}
 }
 
