@@ -100,7 +100,7 @@ var Functions = []string{"AVERAGE", "MIN", "MAX", "LAST"}
 
 // AddFunction adds the flag that chooses one of them.
 func AddFunction(cmd *cobra.Command, cf *string) {
-	AddChoice(cmd, cf, "cf", "", Functions, "consolidation `function` of the rows: AVERAGE, MIN, MAX or LAST (default: AVERAGE, else the first archive's)")
+	AddChoice(cmd, cf, "", "cf", "", Functions, "consolidation `function` of the rows: AVERAGE, MIN, MAX or LAST (default: AVERAGE, else the first archive's)")
 }
 
 // CompleteFlag offers the values of a flag of cmd.

@@ -39,8 +39,7 @@ func (f *LookFlags) AddTo(cmd *cobra.Command, what string) {
 	set.IntVar(&f.Width, "width", 0, "`columns` of the "+what+" (default: the terminal's)")
 	set.IntVar(&f.Height, "height", 0, "`lines` of the "+what+" with title and legend (default: the terminal's)")
 	set.BoolVar(&f.ASCII, "ascii", false, "draw with ASCII characters only (default: if the locale is not UTF-8)")
-	f.Color = Whens[0]
-	AddChoice(cmd, &f.Color, "color", "", Whens, "`when` to use colours: auto, always or never")
+	AddChoice(cmd, &f.Color, Whens[0], "color", "", Whens, "`when` to use colours: auto, always or never")
 }
 
 // Check refuses flags without meaning.

@@ -68,10 +68,11 @@ func (d *Duration) String() string {
 
 func (d *Duration) Set(text string) error {
 	v, err := receivers.ParseDuration(text)
-	if err == nil {
-		*d = Duration(v)
+	if err != nil {
+		return errors.New("want 90 (seconds), 500ms, 90s, 15m, 12h, 30d")
 	}
-	return err
+	*d = Duration(v)
+	return nil
 }
 
 // A choice is a flag that has one of some values, in upper or lower case.
@@ -92,9 +93,10 @@ func (c *choice) Set(text string) error {
 	return nil
 }
 
-// AddChoice adds a flag that has one of some values. *text is the default.
-func AddChoice(cmd *cobra.Command, text *string, name, short string, of []string, usage string) *choice {
+// AddChoice adds a flag that has one of some values. Before a choice it has the value before.
+func AddChoice(cmd *cobra.Command, text *string, before, name, short string, of []string, usage string) *choice {
 	c := &choice{text, of}
+	*text = before
 	cmd.Flags().VarP(c, name, short, usage)
 	CompleteFlag(cmd, name, of)
 	return c
@@ -105,8 +107,7 @@ func AddOutput(cmd *cobra.Command, format *string) { AddFormats(cmd, format, tab
 
 // AddFormats adds the flag that chooses one of some formats, and --json. The first is the default.
 func AddFormats(cmd *cobra.Command, format *string, formats []string) {
-	*format = formats[0]
-	c := AddChoice(cmd, format, "output", "o", formats, "output `format`: "+strings.Join(formats, ", "))
+	c := AddChoice(cmd, format, formats[0], "output", "o", formats, "output `format`: "+strings.Join(formats, ", "))
 	cmd.Flags().BoolFunc("json", "print JSON: -o json", func(string) error {
 		if c.of = []string{"json"}; cmd.Flags().Changed("output") && *format != c.of[0] {
 			return fmt.Errorf("-o %s contradicts it", *format)

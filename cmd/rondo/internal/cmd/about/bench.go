@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/internal/enginebench"
-	"github.com/rondo-db/rondo/wal"
 )
 
 // benchVerified is how many series bench compares with --verify.
@@ -103,7 +103,7 @@ func (o *benchOptions) addFlags(c *cobra.Command) {
 	f.IntVar(&o.depth, "depth", 16, "batches that an appender keeps in flight")
 	f.Uint64Var(&o.seed, "seed", 1, "what the readings follow from")
 	f.StringVar(&o.dir, "dir", "", "folder of the store, new or empty (default: a temporary one, removed afterwards)")
-	f.StringVar(&o.sync, "sync", "always", "when a batch is acknowledged: always (synced), interval, none")
+	cli.AddChoice(c, &o.sync, backend.SyncModes[0], "sync", "", backend.SyncModes, "when a batch is acknowledged: always (synced), interval, none")
 	f.BoolVar(&o.verify, "verify", false, fmt.Sprintf("compare all rows of %d series, bit for bit, with what was sent", benchVerified))
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.StringVar(&o.cpuProfile, "cpuprofile", "", "write a CPU profile of the appends to this file")
@@ -112,9 +112,9 @@ func (o *benchOptions) addFlags(c *cobra.Command) {
 }
 
 func (o *benchOptions) run(cmd *cobra.Command) (err error) {
-	mode, ok := map[string]wal.Sync{"always": wal.SyncAlways, "interval": wal.SyncInterval, "none": wal.SyncNone}[o.sync]
-	if !ok {
-		return fmt.Errorf("--sync %s: not one of always, interval, none", o.sync)
+	mode, err := backend.ParseSync(o.sync)
+	if err != nil {
+		return err
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -15,16 +15,11 @@ import (
 )
 
 // A clusterExport is a run of rondo cluster export.
-type clusterExport struct {
-	*cli.Factory
-	reachFlags
-	to     string
-	memory cli.ByteSize
-}
+type clusterExport struct{ reaching }
 
 func newClusterExport(c *cli.Factory) *cobra.Command {
-	e := &clusterExport{Factory: c, memory: 1 << 30}
-	cmd := &cobra.Command{
+	e := &clusterExport{reaching{Factory: c}}
+	return e.complete(&cobra.Command{
 		Use:   "export --to FOLDER --cluster nats://HOST:PORT,…",
 		Short: "Make a database of one machine of a cluster",
 		Long: `Make the database FOLDER, which rondo serve --db FOLDER uses, of all that a cluster has: series with their states and
@@ -34,19 +29,7 @@ Each partition is as it was at one moment, and the command says between which ti
 apart as it takes to back up all partitions. FOLDER must be absent or empty. It appears when it is whole; until then the
 command works in FOLDER.partial, which needs room for the compressed cluster, the database, and one partition. A run that
 was interrupted begins anew when it is run again. Samples that a reorder window holds are applied.`,
-		Args: cli.Takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if e.to == "" {
-				return cli.Misused("cluster export", errors.New("--to FOLDER is needed: it says where the database goes"))
-			}
-			return e.run(cmd.Context())
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&e.to, "to", "", "`folder` of the database; it is made")
-	f.Var(&e.memory, "memory", "`bytes` of memory for the database that is written")
-	e.reachFlags.addFlags(f)
-	return cmd
+	}, "to", "`folder` of the database; it is made", "it says where the database goes", e.run)
 }
 
 func (e *clusterExport) run(ctx context.Context) (err error) {
@@ -56,12 +39,14 @@ func (e *clusterExport) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
 	show := cli.NewProgress(e.Stderr, int(from.Engine().Stats().Series), "series")
-	got, err := clustered.Gather(ctx, from, e.to, clustered.GatherOptions{
+	got, err := clustered.Gather(ctx, from, e.folder, clustered.GatherOptions{
 		Memory: int64(e.memory), Step: show.Step,
 		Files: func(ctx context.Context, dir string) error {
 			return e.writeDashboards(ctx, shared.Bucket{Store: from.Store()}, dashboards.In(dir))
 		},
-		Backed: func() { show.Print(fmt.Sprintf("%d partitions are backed up and go into %s", from.Partitions(), e.to)) },
+		Backed: func() {
+			show.Print(fmt.Sprintf("%d partitions are backed up and go into %s", from.Partitions(), e.folder))
+		},
 	})
 	show.End()
 	if ctx.Err() != nil {
@@ -77,7 +62,7 @@ func (e *clusterExport) run(ctx context.Context) (err error) {
 	}
 	const form = "2006-01-02 15:04:05.000"
 	_, err = fmt.Fprintf(e.Stdout, "all of it is in %s and was read back; each partition is as of a moment from %s to %s; digest %s\n",
-		e.to, got.First.Format(form), got.Last.Format(form+" MST"), got.Digest)
+		e.folder, got.First.Format(form), got.Last.Format(form+" MST"), got.Digest)
 	return err
 }
 

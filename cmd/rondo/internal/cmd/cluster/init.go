@@ -18,16 +18,11 @@ import (
 )
 
 // A clusterFilling is a run of rondo cluster init.
-type clusterFilling struct {
-	*cli.Factory
-	reachFlags
-	from   string
-	memory cli.ByteSize
-}
+type clusterFilling struct{ reaching }
 
 func newClusterInit(c *cli.Factory) *cobra.Command {
-	i := &clusterFilling{Factory: c, memory: 1 << 30}
-	cmd := &cobra.Command{
+	i := &clusterFilling{reaching{Factory: c}}
+	return i.complete(&cobra.Command{
 		Use:   "init --from FOLDER --cluster nats://HOST:PORT,…",
 		Short: "Take a database of one machine into a new cluster",
 		Long: `Copy everything that the database in FOLDER has into a cluster: series with their states and rows as they are, labels,
@@ -38,26 +33,14 @@ as it is, but for samples that a reorder window holds: they are applied first.
 A run that was interrupted goes on when it is run again: what is there and equal is not sent again.
 A dashboard whose name the cluster has already is named, and stays out. What is in other files stays where it is: rules,
 users and the configuration.`,
-		Args: cli.Takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if i.from == "" {
-				return cli.Misused("cluster init", errors.New("--from FOLDER is needed: it says which database"))
-			}
-			return i.run(cmd.Context())
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&i.from, "from", "", "`folder` of the database of one machine")
-	f.Var(&i.memory, "memory", "`bytes` of memory for the database that is read")
-	i.reachFlags.addFlags(f)
-	return cmd
+	}, "from", "`folder` of the database of one machine", "it says which database", i.run)
 }
 
 func (i *clusterFilling) run(ctx context.Context) (err error) {
-	if !backend.IsDatabase(i.from) {
-		return fmt.Errorf("there is no database in %s", i.from)
+	if !backend.IsDatabase(i.folder) {
+		return fmt.Errorf("there is no database in %s", i.folder)
 	}
-	from, err := core.Open(i.from, core.Options{Memory: int64(i.memory), NoBackground: true})
+	from, err := core.Open(i.folder, core.Options{Memory: int64(i.memory), NoBackground: true})
 	if err != nil {
 		return err
 	}
@@ -66,7 +49,7 @@ func (i *clusterFilling) run(ctx context.Context) (err error) {
 	if source.Source, err = from.Identity(); err != nil {
 		return err
 	}
-	if source.Name, err = filepath.Abs(i.from); err != nil {
+	if source.Name, err = filepath.Abs(i.folder); err != nil {
 		return err
 	}
 	to, err := i.dial(ctx)
@@ -108,7 +91,7 @@ func (i *clusterFilling) tellEnd(ctx context.Context, got copying.Result, of int
 
 // offerDashboards takes the dashboards of the folder into the cluster.
 func (i *clusterFilling) offerDashboards(ctx context.Context, to shared.Bucket) error {
-	folder := dashboards.In(i.from)
+	folder := dashboards.In(i.folder)
 	entries, err := folder.List()
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func TestEndOfInit(t *testing.T) {
 		},
 	} {
 		var stdout, stderr bytes.Buffer
-		i := &clusterFilling{Factory: &cli.Factory{Process: &cli.Process{Stdout: &stdout, Stderr: &stderr}}}
+		i := &clusterFilling{reaching{Factory: &cli.Factory{Process: &cli.Process{Stdout: &stdout, Stderr: &stderr}}}}
 		err := i.tellEnd(x.ctx, got, 30, x.err)
 		if err == nil || err.Error() != x.error || stdout.String() != x.stdout || stderr.String() != x.stderr {
 			t.Errorf("%s: %v, %q, %q", x.name, err, stdout.String(), stderr.String())

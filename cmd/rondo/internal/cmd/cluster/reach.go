@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cluster/copying"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
@@ -15,25 +15,42 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clusterflags"
 )
 
-// reachFlags are the flags of commands that reach a cluster from outside.
-type reachFlags struct {
+// A reaching is a run of a command that reaches a cluster from outside, and works on a database of
+// one machine.
+type reaching struct {
+	*cli.Factory
 	clusterflags.Flags
 	clusterflags.PeerFlags
+	folder string // of the database
+	memory cli.ByteSize
 }
 
-func (r *reachFlags) addFlags(f *pflag.FlagSet) {
+// complete gives a command its flags and what it runs. The flag of the folder is needed.
+func (r *reaching) complete(cmd *cobra.Command, folder, usage, why string, run func(context.Context) error) *cobra.Command {
+	f := cmd.Flags()
+	f.StringVar(&r.folder, folder, "", usage)
+	r.memory = 1 << 30
+	f.Var(&r.memory, "memory", "`bytes` of memory for that database")
 	r.AddPlace(f, "they are needed")
 	r.PeerFlags.AddFlags(f)
+	cmd.Args = cli.Takes(0, 0)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if r.folder == "" {
+			return cli.Misused("cluster "+cmd.Name(), fmt.Errorf("--%s FOLDER is needed: %s", folder, why))
+		}
+		if r.Servers.URL == "" {
+			return cli.Misused("cluster "+cmd.Name(), errors.New("--cluster nats://HOST:PORT,… is needed: it says which cluster"))
+		}
+		return run(cmd.Context())
+	}
+	return cmd
 }
 
 // dialTime bounds how long a command waits for the servers of a cluster.
 const dialTime = 15 * time.Second
 
 // dial connects to the cluster. The error may say that a node refuses calls from here for good.
-func (r *reachFlags) dial(ctx context.Context) (_ *clustered.Client, err error) {
-	if r.Servers.URL == "" {
-		return nil, errors.New("--cluster nats://HOST:PORT,… is needed: it says which cluster")
-	}
+func (r *reaching) dial(ctx context.Context) (_ *clustered.Client, err error) {
 	var o clustered.DialOptions
 	if o.Servers, err = r.Apply(); err != nil {
 		return nil, err

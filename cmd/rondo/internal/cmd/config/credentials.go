@@ -93,7 +93,7 @@ func NewToken(c *cli.Factory) *cobra.Command {
 		Short: "Make a token for clients of a server",
 		Long:  tokenHelp,
 	}
-	role, expires := "read", ""
+	var role, expires string
 	var prefixes []string
 	make := &cobra.Command{
 		Use:   "new NAME",
@@ -111,7 +111,7 @@ func NewToken(c *cli.Factory) *cobra.Command {
 		},
 	}
 	f := make.Flags()
-	cli.AddChoice(make, &role, "role", "", []string{"read", "write", "admin"}, "what its holder may do, a `role`: read, write or admin")
+	cli.AddChoice(make, &role, "read", "role", "", []string{"read", "write", "admin"}, "what its holder may do, a `role`: read, write or admin")
 	f.StringSliceVar(&prefixes, "prefix", nil, "`folder` of series that it is limited to")
 	f.StringVar(&expires, "expires", "", "`day` or time on which it expires: 2030-12-31, 2030-12-31T23:59:59Z")
 	cmd.AddCommand(make)

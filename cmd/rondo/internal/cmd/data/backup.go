@@ -43,10 +43,10 @@ With --check nothing is written: FILE is read, every checksum in it is compared,
 wrong. Backups of what changed are checked with those they were made since: rondo backup --check FULL FILE...
 rondo serve --backup-to makes backups at regular times.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if !check && len(args) > 1 {
-				args = nil
+			if check {
+				return someBackups(cmd, args)
 			}
-			return someBackups(cmd, args)
+			return cli.Takes(1, 1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if check {
@@ -186,8 +186,8 @@ func sayRestored(c *cli.Factory, dir string) error {
 
 // someBackups returns an error unless there are files, or only standard input.
 func someBackups(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 || len(args) > 1 && slices.Contains(args, "-") {
-		return fmt.Errorf("usage: %s", cmd.UseLine())
+	if len(args) > 1 && slices.Contains(args, "-") {
+		return errors.New("- is standard input, and stands alone")
 	}
-	return nil
+	return cli.Takes(1, cli.Unlimited)(cmd, args)
 }

@@ -1,8 +1,11 @@
 package data
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
@@ -20,6 +23,9 @@ be read, or that may mean another series because the series it meant is lost. It
 whatever was left out. No server may run on OLD.`,
 		Args: cli.Takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !backend.IsDatabase(args[0]) {
+				return fmt.Errorf("there is no database in %s", args[0])
+			}
 			got, err := core.Salvage(cmd.Context(), args[0], args[1], core.Options{})
 			if err != nil {
 				return err

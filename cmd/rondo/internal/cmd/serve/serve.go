@@ -107,8 +107,7 @@ func NewSettings(c *cli.Factory) (*Settings, *cobra.Command) {
 	s.rrd.addFlags(f, &s.Config.RRDCached)
 	f.StringVar(&s.mode, "socket-mode", "", "octal `mode` of rondo.sock, the socket through which commands reach the server (default: 0600, or 0660 with --socket-group)")
 	f.StringVar(&s.Config.Socket.Group, "socket-group", "", "`group` of rondo.sock; its members may do everything that the owner may do")
-	s.sync = backend.SyncModes[0]
-	cli.AddChoice(cmd, &s.sync, "sync", "", backend.SyncModes, "when samples are acknowledged, a `mode`: always, interval or none (see above)")
+	cli.AddChoice(cmd, &s.sync, backend.SyncModes[0], "sync", "", backend.SyncModes, "when samples are acknowledged, a `mode`: always, interval or none (see above)")
 	s.Config.Engine.SyncInterval = time.Second
 	f.Var((*cli.Duration)(&s.Config.Engine.SyncInterval), "sync-interval", "longest `time` between two syncs with --sync interval")
 	s.Config.Gather = receivers.DefaultGather
@@ -133,8 +132,7 @@ func NewSettings(c *cli.Factory) (*Settings, *cobra.Command) {
 	f.Var((*cli.Duration)(&s.Config.Backups.Every), "backup-every", "`time` from one backup to the next")
 	f.Var((*cli.Duration)(&s.Config.Backups.Whole), "backup-whole-every", "`time` from one whole backup to the next; those between hold what has changed since the one before; 0: all are whole")
 	f.IntVar(&s.Config.Backups.Keep, "backup-keep", 7, "`number` of whole backups that are kept, with those that build on them; older ones are removed")
-	s.level = "info"
-	cli.AddChoice(cmd, &s.level, "log-level", "", []string{"debug", s.level, "warn", "error"}, "least important `level` that is logged: debug, info, warn or error")
+	cli.AddChoice(cmd, &s.level, "info", "log-level", "", []string{"debug", "info", "warn", "error"}, "least important `level` that is logged: debug, info, warn or error")
 	f.BoolVar(&s.json, "log-json", false, "write log lines as JSON objects")
 	s.node.addFlags(f)
 	s.Flags = f

@@ -67,8 +67,7 @@ func NewPlot(c *cli.Factory) *cobra.Command {
 	f.BoolVar(&p.stack, "stack", false, "put the values on top of each other")
 	f.BoolVar(&p.binary, "binary", false, "print numbers in Ki, Mi, Gi: powers of 1024")
 	f.BoolVar(&p.noLegend, "no-legend", false, "leave the legend out")
-	p.band = cli.Whens[0]
-	cli.AddChoice(cmd, &p.band, "band", "", cli.Whens, "`when` to draw a band from MIN to MAX around lines: auto, always or never")
+	cli.AddChoice(cmd, &p.band, cli.Whens[0], "band", "", cli.Whens, "`when` to draw a band from MIN to MAX around lines: auto, always or never")
 	f.StringVar(&p.watch, "watch", "", "draw again and again, with this `interval` between (default: "+watchDefault+")")
 	f.Lookup("watch").NoOptDefVal = watchDefault
 	p.LookFlags.AddTo(cmd, "drawing")

@@ -76,8 +76,7 @@ func NewTop(c *cli.Factory) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&t.once, "once", false, "print one table and end")
-	t.sort = top.Keys[0]
-	cli.AddChoice(cmd, &t.sort, "sort", "", top.Keys, "the `key` to sort by: "+strings.Join(top.Keys, ", "))
+	cli.AddChoice(cmd, &t.sort, top.Keys[0], "sort", "", top.Keys, "the `key` to sort by: "+strings.Join(top.Keys, ", "))
 	f.BoolVar(&t.reverse, "reverse", false, "turn the order round")
 	f.StringVar(&t.filter, "filter", "", "only names with these `words`")
 	f.IntVarP(&t.rows, "rows", "n", 0, "with --once, the `number` of lines (default: all)")
