@@ -14,7 +14,7 @@ import (
 // A delivery is a batch on its way to the partitions. It is used again when the batch has arrived.
 type delivery struct {
 	r      *Store
-	way    *Way         // nil: by the lanes of r
+	pool   *sync.Pool   // from which it is
 	ticket *core.Ticket // the caller's
 	size   int          // samples of the caller's batch
 	keep   int          // how many refused samples an error names
@@ -58,8 +58,8 @@ func (w *Way) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
 		return err
 	}
 	d := w.r.delivery(&w.deliveries, b)
-	d.way, d.ticket = w, t
-	d.split(b)
+	d.ticket = t
+	d.split(b, true)
 	d.left.Store(int32(len(d.used)) + 1)
 	t.Begin()
 	for _, pt := range d.used {
@@ -76,7 +76,7 @@ const keptRejections = 16
 func (r *Store) delivery(pool *sync.Pool, b *core.Batch) *delivery {
 	d, ok := pool.Get().(*delivery)
 	if !ok {
-		d = &delivery{r: r, parts: make([]*Part, r.n)}
+		d = &delivery{r: r, pool: pool, parts: make([]*Part, r.n)}
 	}
 	d.size, d.keep, d.stray = b.Len(), b.Rejections, 0
 	if d.keep <= 0 {
@@ -97,15 +97,11 @@ func (d *delivery) release() {
 		pt.index, pt.err = pt.index[:0], nil
 	}
 	d.used, d.ticket = d.used[:0], nil
-	if d.way != nil {
-		d.way.deliveries.Put(d)
-	} else {
-		d.r.deliveries.Put(d)
-	}
+	d.pool.Put(d)
 }
 
-// split gives the samples of b to the parts.
-func (d *delivery) split(b *core.Batch) {
+// split gives the samples of b to the parts. answered says that somebody waits for each.
+func (d *delivery) split(b *core.Batch, answered bool) {
 	b.Split(func(i int, ref core.Ref) (*core.Batch, core.Ref) {
 		p, in, ok := d.r.inner(ref)
 		if !ok {
@@ -122,7 +118,7 @@ func (d *delivery) split(b *core.Batch) {
 			pt = &Part{d: d, errand: errand{lane: &d.r.lanes[p], posted: make(chan error, 1)}}
 			pt.end = pt.End
 			pt.Ticket.Notify(pt.arrived)
-			if d.way != nil {
+			if answered {
 				pt.Answered = make(chan struct{}, 1)
 			}
 			d.parts[p] = pt
@@ -144,7 +140,7 @@ func (r *Store) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error
 		return err
 	}
 	d := r.delivery(&r.deliveries, b)
-	d.split(b)
+	d.split(b, false)
 	var until time.Time // for all partitions together
 	d.left.Store(int32(len(d.used)) + 1)
 	var errs []error
