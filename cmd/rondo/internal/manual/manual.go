@@ -161,16 +161,16 @@ func (p *page) options(title string, flags *pflag.FlagSet) {
 		if value != "" && f.NoOptDefVal == "" && f.Value.Type() != "bool" {
 			head += ` \fI` + text(value) + `\fR`
 		}
-		usage = WithDefault(f, usage)
+		usage = withDefault(f, usage)
 		p.line(".TP")
 		p.line("%s", head)
 		p.line("%s", text(usage))
 	})
 }
 
-// WithDefault returns the help text of a flag with its default behind it, unless the default is to
+// withDefault returns the help text of a flag with its default behind it, unless the default is to
 // do nothing or the text says it itself.
-func WithDefault(f *pflag.Flag, usage string) string {
+func withDefault(f *pflag.Flag, usage string) string {
 	d := strings.Trim(f.DefValue, "[]")
 	switch {
 	case strings.Contains(usage, "(default"), d == "", d == "false", d == "0s", d == "0":

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
-	"github.com/rondo-db/rondo/cmd/rondo/internal/manual"
 )
 
 // A section is a part of the list in serve --help. A flag belongs to the first section that
@@ -42,67 +41,33 @@ func sections() []section {
 	}...)
 }
 
-// Columns of the list: where the texts begin, and where lines end.
-const (
-	helpColumn = 38
-	helpWidth  = 110
-)
+// helpWidth is the column at which lines of the list end.
+const helpWidth = 110
 
 // serveUsage prints the flags of serve by section.
 func serveUsage(cmd *cobra.Command) error {
-	sections := sections()
-	lists := make([][]string, len(sections))
-	var rest []string
+	all := append(sections(), section{title: "Other"})
+	lists := make([]pflag.FlagSet, len(all))
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		switch {
-		case f.Hidden || f.Name == "help" || f.Name == "daemon" || slices.Contains(cli.CredentialKeys, f.Name):
+		if f.Hidden || f.Name == "help" || f.Name == "daemon" || slices.Contains(cli.CredentialKeys, f.Name) {
 			return
 		}
-		for i := range sections {
-			for _, name := range sections[i].names {
-				if f.Name == name || strings.HasPrefix(f.Name, name+"-") {
-					lists[i] = append(lists[i], flagHelp(f))
-					return
-				}
-			}
+		i := slices.IndexFunc(all, func(s section) bool {
+			return slices.ContainsFunc(s.names, func(name string) bool { return f.Name == name || strings.HasPrefix(f.Name, name+"-") })
+		})
+		if i < 0 {
+			i = len(all) - 1
 		}
-		rest = append(rest, flagHelp(f))
+		lists[i].SortFlags = false
+		lists[i].AddFlag(f)
 	})
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
-	for i, list := range lists {
-		if len(list) == 0 {
-			continue // its flags stand with another protocol's
+	for i := range all {
+		if lists[i].HasFlags() { // otherwise they stand with another protocol's
+			fmt.Fprintf(&b, "\n%s:\n%s", all[i].title, lists[i].FlagUsagesWrapped(helpWidth))
 		}
-		fmt.Fprintf(&b, "\n%s:\n%s", sections[i].title, strings.Join(list, ""))
-	}
-	if len(rest) > 0 {
-		fmt.Fprintf(&b, "\nOther:\n%s", strings.Join(rest, ""))
 	}
 	_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
 	return err
-}
-
-// flagHelp returns the help of one flag: its name, the name of its value, its effect, its default.
-func flagHelp(f *pflag.Flag) string {
-	value, text := pflag.UnquoteUsage(f)
-	head := "  --" + f.Name
-	if value != "" && f.NoOptDefVal == "" && f.Value.Type() != "bool" {
-		head += " " + strings.ToUpper(value)
-	}
-	text = manual.WithDefault(f, text)
-	line := fmt.Sprintf("%-*s", helpColumn-1, head)
-	if len(head) >= helpColumn-1 {
-		line = head + "\n" + strings.Repeat(" ", helpColumn-1)
-	}
-	width := helpColumn - 1
-	for word := range strings.FieldsSeq(text) {
-		if width+1+len(word) > helpWidth {
-			line += "\n" + strings.Repeat(" ", helpColumn-1)
-			width = helpColumn - 1
-		}
-		line += " " + word
-		width += 1 + len(word)
-	}
-	return line + "\n"
 }

@@ -27,7 +27,7 @@ func TestAddedReceiver(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	help := usage(t, s)
-	want := "\nLines of text:\n  --lines ADDRESS"
+	want := "\nLines of text:\n      --lines address"
 	if !strings.Contains(help, want) || strings.Contains(help, "\nOther:") {
 		t.Errorf("the help lacks %q, or has a part of others:\n%s", want, help)
 	}
@@ -65,7 +65,7 @@ func TestReceiverOverHTTP(t *testing.T) {
 		}
 	}
 	help := usage(t, settings(t))
-	for _, want := range []string{"--posted ON|OFF", "(default on)", "--seldom ON|OFF", "(default off)"} {
+	for _, want := range []string{"--posted on|off", `(default "on")`, "--seldom on|off", `(default "off")`} {
 		if !strings.Contains(help, want) {
 			t.Errorf("the help lacks %q:\n%s", want, help)
 		}

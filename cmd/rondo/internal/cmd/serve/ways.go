@@ -3,6 +3,7 @@ package serve
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -39,10 +40,12 @@ func addProtocol(f *pflag.FlagSet, p receivers.Protocol) way {
 			w.options[o.Name] = func() []string { return *v }
 			continue
 		}
-		v := f.String(o.Name, o.Default, o.Usage)
 		if o.Switch {
-			f.Lookup(o.Name).NoOptDefVal = "true"
+			v := f.Bool(o.Name, o.Default == "true", o.Usage)
+			w.options[o.Name] = func() []string { return []string{strconv.FormatBool(*v)} }
+			continue
 		}
+		v := f.String(o.Name, o.Default, o.Usage)
 		w.options[o.Name] = func() []string { return []string{*v} }
 	}
 	return w
