@@ -155,7 +155,7 @@ func (c *conn) mayCreate(u *access.User, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	args, err := createArgs(words[1:], func(name string) string { return name })
+	args, err := createArgs(words[1:])
 	switch {
 	case err != nil:
 		return true // it is answered with the mistake

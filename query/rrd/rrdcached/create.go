@@ -33,8 +33,7 @@ func (c *conn) create(r *request) {
 		}
 		return
 	}
-	base := c.s.names.baseOf(file)
-	words, err := createArgs(args[1:], func(name string) string { return c.s.names.below(base, name) })
+	words, err := createArgs(args[1:])
 	if err != nil {
 		c.createAll()
 		c.fail(r.cmd, err.Error())
@@ -54,7 +53,7 @@ func (c *conn) create(r *request) {
 	}
 	c.created[path] = struct{}{}
 	c.creates = append(c.creates, creating{
-		number: c.number(), alone: words.alone, base: base, seen: seen, path: full, file: file, start: words.start, d: c.definition(&words),
+		number: c.number(), alone: words.alone, seen: seen, path: full, file: file, start: words.start, d: c.definition(&words),
 		args: slices.Concat([]string{"create"}, words.verb[0], []string{"--", file}, words.verb[1]),
 	})
 	for _, arg := range args {
@@ -74,8 +73,8 @@ type createWords struct {
 	step  int64       // seconds; 0: not given
 }
 
-// createArgs reads the words of a CREATE behind its name. below converts the names of other series.
-func createArgs(words []string, below func(name string) string) (c createWords, err error) {
+// createArgs reads the words of a CREATE behind its name.
+func createArgs(words []string) (c createWords, err error) {
 	usage := fmt.Errorf("Usage: %s", commands[cmdCreate].usage)
 	for len(words) > 0 {
 		word := words[0]
@@ -110,9 +109,9 @@ func createArgs(words []string, below func(name string) string) (c createWords, 
 				c.verb[0] = append(c.verb[0], "--step", strconv.FormatInt(n, 10))
 			}
 		case "-t":
-			c.verb[0], c.alone = append(c.verb[0], "--template", below(value)), true
+			c.verb[0], c.alone = append(c.verb[0], "--template", value), true
 		case "-r":
-			c.verb[0], c.alone = append(c.verb[0], "--source", below(value)), true
+			c.verb[0], c.alone = append(c.verb[0], "--source", value), true
 		}
 	}
 	return c, nil
@@ -142,7 +141,7 @@ func createError(err error) error {
 // only for want of the file.
 func (c *conn) makeSeen(x *creating) error {
 	same := x.seen != "" && !transfer.Sees(c.s.names.base, x.seen)
-	_, err := c.s.verb(c.s.life, x.base, x.args, same)
+	_, err := c.s.verb(c.s.life, x.args, same)
 	if err == nil && x.seen != "" {
 		transfer.Show(c.s.names.base, x.seen)
 	}

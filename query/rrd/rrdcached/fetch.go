@@ -102,37 +102,29 @@ func (f *fetching) makePlan(s core.Engine) error {
 
 // fetchOne answers one request. It reads and writes the rows in pieces.
 func (c *conn) fetchOne(f *fetching) {
-	for tries := 0; ; tries++ {
-		err := c.read(f.e, func(e *alias) error {
-			f.e = e
-			return f.makePlan(c.s.o.Store)
-		})
-		if err != nil {
-			c.unfetched(f, err)
-			return
+	err := c.read(f.e, func(e *alias) error {
+		f.e = e
+		if err := f.makePlan(c.s.o.Store); err != nil {
+			return err
 		}
 		if err := c.charge(pieceBytes(f.plan)); err != nil {
-			c.unfetched(f, &toldError{"rrd_fetch_r failed: " + explain(err)})
-			return
+			return &toldError{"rrd_fetch_r failed: " + explain(err)}
 		}
 		c.wrote = false
 		head := len(c.out)
-		if err = c.fetched(f, f.plan.Pieces(c.s.life)); err == nil {
-			return
-		}
-		if c.wrote || len(c.out)-head > c.headed { // more than the head is in the answer
+		err := c.fetched(f, f.plan.Pieces(c.s.life))
+		switch {
+		case err == nil:
+		case c.wrote || len(c.out)-head > c.headed: // more than the head is in the answer
 			c.closing = true // the head has announced rows that do not come
-			return
+			return nil
+		default:
+			c.out = c.out[:head]
 		}
-		c.out = c.out[:head]
-		if !errors.Is(err, core.ErrNotFound) || tries == maxAgain {
-			c.unfetched(f, err)
-			return
-		}
-		c.s.cache.drop(f.e) // another series has taken its place since the plan was made
-		if e, err := c.s.lookup([]byte(f.e.raw)); err == nil {
-			f.e = e
-		}
+		return err
+	})
+	if err != nil {
+		c.unfetched(f, err)
 	}
 }
 

@@ -47,7 +47,7 @@ func FuzzLine(f *testing.F) {
 		if size > len(line)+1 {
 			t.Errorf("%d bytes of words of a line of %d", size, len(line))
 		}
-		_, _ = createArgs(words, func(name string) string { return name })
+		_, _ = createArgs(words)
 		for _, k := range kinds {
 			r, _ := parseRequest(line)
 			fast, slow := filled(k, r, false), filled(k, r, true)

@@ -15,7 +15,6 @@ type postponed struct {
 // A creating is a CREATE that was parsed and has not run yet.
 type creating struct {
 	args   []string // arguments of rrdtool create
-	base   string   // base of the names in args
 	alone  bool     // it reads other series, so it cannot run beside other CREATEs
 	seen   string   // where the client looks for the file, below the base; empty: nowhere
 	number int32    // number of the request in its BATCH

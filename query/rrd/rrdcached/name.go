@@ -47,10 +47,7 @@ func (e *nameError) Unwrap() error { return e.err }
 // path returns the path of the series that a client names. It is empty for the base itself. A name
 // outside the base is refused.
 func (n *names) path(name string) (string, error) {
-	p, err := rrdtool.Path("", n.base, name)
-	if err != nil && n.real != n.base {
-		p, err = rrdtool.Path("", n.real, name)
-	}
+	p, err := (&rrdtool.Env{Base: n.base, RealBase: n.real}).Path(name)
 	if err != nil {
 		return "", errLeaves
 	}
@@ -69,24 +66,4 @@ func (n *names) file(name string) string {
 		return "/" + name
 	}
 	return n.base + "/" + name
-}
-
-// baseOf returns the form of the base, with or without symbolic links, that an absolute name begins
-// with.
-func (n *names) baseOf(full string) string {
-	if full == n.real || strings.HasPrefix(full, n.real+"/") {
-		return n.real
-	}
-	return n.base
-}
-
-// below returns a name in the form that a verb with the given base understands. It changes only an
-// absolute name that begins with the other form of the base.
-func (n *names) below(base, name string) string {
-	if strings.HasPrefix(name, "/") && n.baseOf(name) != base {
-		if p, err := n.path(name); err == nil {
-			return p
-		}
-	}
-	return name
 }

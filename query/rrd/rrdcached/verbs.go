@@ -28,7 +28,7 @@ func (c *conn) tune(r *request) {
 		return
 	}
 	defer end()
-	out, err := c.s.verb(c.s.life, c.s.names.baseOf(args[0]), slices.Concat([]string{"tune"}, args), false)
+	out, err := c.s.verb(c.s.life, slices.Concat([]string{"tune"}, args), false)
 	if err != nil {
 		c.fail(r.cmd, err.Error())
 		return
@@ -39,11 +39,11 @@ func (c *conn) tune(r *request) {
 	c.slot("0 " + out)
 }
 
-// verb runs a verb of rrdtool with names below base and returns what the verb has printed. The
-// error has rrdcached's text.
-func (s *Server) verb(ctx context.Context, base string, args []string, keepSame bool) (string, error) {
+// verb runs a verb of rrdtool and returns what the verb has printed. The error has rrdcached's
+// text.
+func (s *Server) verb(ctx context.Context, args []string, keepSame bool) (string, error) {
 	var out, errOut bytes.Buffer
-	env := s.env(base, &out, &errOut)
+	env := s.env(&out, &errOut)
 	env.KeepSame = keepSame
 	env.Location = time.UTC // startText gives times in UTC
 	if code := rrdtool.Run(ctx, env, args); code != 0 {
@@ -52,8 +52,8 @@ func (s *Server) verb(ctx context.Context, base string, args []string, keepSame 
 	return out.String(), nil
 }
 
-func (s *Server) env(base string, out io.Writer, errOut *bytes.Buffer) *rrdtool.Env {
-	return &rrdtool.Env{Store: finding{core.Simple{Engine: s.o.Store}, s}, Stdout: out, Stderr: errOut, Now: s.o.Now, Base: base}
+func (s *Server) env(out io.Writer, errOut *bytes.Buffer) *rrdtool.Env {
+	return &rrdtool.Env{Store: finding{core.Simple{Engine: s.o.Store}, s}, Stdout: out, Stderr: errOut, Now: s.o.Now, Base: s.names.base, RealBase: s.names.real}
 }
 
 // verbError returns the text that a verb has printed on standard error, as an error.
@@ -84,7 +84,7 @@ func (c *conn) dump(r *request) {
 	w := &outWriter{c: c, first: end}
 	defer w.begin()
 	var errOut bytes.Buffer
-	if code := rrdtool.Run(c.s.life, c.s.env(c.s.names.baseOf(args[0]), w, &errOut), slices.Concat([]string{"dump"}, args)); code != 0 && !w.begun {
+	if code := rrdtool.Run(c.s.life, c.s.env(w, &errOut), slices.Concat([]string{"dump"}, args)); code != 0 && !w.begun {
 		c.fail(r.cmd, verbError(&errOut).Error())
 		return
 	}

@@ -8,28 +8,19 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// room allocates the state.
-func (d *decoder) room() {
-	d.f.State.Sources = make([]rra.SourceSnapshot, d.sources)
-	d.f.State.Archives = make([]rra.ArchiveSnapshot, d.archives)
+// run reads parts of the file, which follow each other, up to the first error.
+func (d *decoder) run(parts ...func() error) error {
+	for _, read := range parts {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decode reads the file behind its head.
 func (d *decoder) decode() (*File, error) {
-	d.room()
-	if err := d.definition(); err != nil {
-		return nil, err
-	}
-	if err := d.checkSize(); err != nil {
-		return nil, err
-	}
-	if err := d.live(); err != nil {
-		return nil, err
-	}
-	if err := d.cdps(); err != nil {
-		return nil, err
-	}
-	if err := d.rows(); err != nil {
+	if err := d.run(d.definition, d.checkSize, d.live, d.cdps, d.rows); err != nil {
 		return nil, err
 	}
 	return d.f, nil
@@ -73,8 +64,9 @@ func (d *decoder) head() error {
 	return nil
 }
 
-// definition reads the definitions of data sources and archives.
+// definition reads the definitions of data sources and archives, and allocates their state.
 func (d *decoder) definition() error {
+	d.f.State.Sources, d.f.State.Archives = make([]rra.SourceSnapshot, d.sources), make([]rra.ArchiveSnapshot, d.archives)
 	def := &d.f.Definition
 	def.Sources = make([]rra.DataSource, d.sources)
 	def.Archives = make([]rra.Archive, d.archives)

@@ -20,18 +20,7 @@ func Decode(b []byte) (*File, error) { return new(Reader).Decode(b) }
 // returns the errors of [Decode].
 func LastUpdate(b []byte) (rra.Time, error) {
 	d := decoder{b: b, size: int64(len(b))}
-	err := d.head()
-	if err == nil {
-		d.room()
-		err = d.definition()
-	}
-	if err == nil {
-		err = d.checkSize()
-	}
-	if err == nil {
-		err = d.live()
-	}
-	if err != nil {
+	if err := d.run(d.head, d.definition, d.checkSize, d.live); err != nil {
 		return 0, err
 	}
 	return d.f.State.LastUpdate, nil
