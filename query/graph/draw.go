@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/rondo-db/rondo/query/graph/canvas"
@@ -19,7 +18,7 @@ func (o *Options) Canvas() canvas.Options {
 // Draw draws a layout that has been measured. It asks ended before each part of the picture, and
 // leaves the part out if ended returns true.
 func (l *Layout) Draw(c canvas.Canvas, ended func() bool) {
-	p := &painter{Layout: l, c: c, fit: c.Fit() && !l.o.NoGridFit, zoom: c.Zoom(), ended: ended}
+	p := &painter{Layout: l, c: c, fit: c.Fit() && !l.o.NoGridFit, ended: ended}
 	p.background()
 	p.c.Clip(canvas.Rect{Min: canvas.Point{X: p.Left, Y: p.Top - 1}, Max: canvas.Point{X: p.right(), Y: p.bottom() + 1}}, func() {
 		p.group("graph", "", p.elements)
@@ -103,6 +102,3 @@ func (p *painter) labels() {
 		p.text(canvas.Text{At: at, Align: canvas.Center, VAlign: canvas.Bottom, Font: o.Fonts[Watermark], Color: color}, o.Watermark)
 	}
 }
-
-// legendID is the name of the group of an item of the legend.
-func legendID(i int) string { return fmt.Sprintf("legend-%d", i) }

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"fmt"
+
 	"github.com/rondo-db/rondo/query/graph/canvas"
 	"github.com/rondo-db/rondo/query/graphdata"
 )
@@ -131,7 +133,7 @@ func (p *painter) legend() {
 	side, height := boxSide*canvas.Width(font, canvas.Plain("o")), canvas.Height(font)
 	for i := range p.Legend {
 		it := &p.Legend[i]
-		p.group(legendID(i), "", func() {
+		p.group(fmt.Sprintf("legend-%d", i), "", func() {
 			for _, piece := range p.pieces(it.runs) {
 				at := canvas.Point{X: it.Left + piece.at, Y: it.Top + height*float64(piece.line+1)}
 				p.c.Text(canvas.Text{At: at, Align: canvas.Left, VAlign: canvas.Bottom, Font: font, Color: p.o.Colors[FontColor], Runs: piece.runs})

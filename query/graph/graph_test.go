@@ -217,7 +217,6 @@ func (r *recorder) Text(t canvas.Text) {
 func (r *recorder) Clip(_ canvas.Rect, draw func()) { draw() }
 func (r *recorder) Group(_, _ string, draw func())  { draw() }
 func (r *recorder) Fit() bool                       { return true }
-func (r *recorder) Zoom() float64                   { return 1 }
 func (r *recorder) Len() int                        { return 0 }
 func (r *recorder) Encode(io.Writer) error          { return nil }
 

@@ -17,7 +17,7 @@ func TestGridDashesAreWholePixels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := painter{c: c, fit: true, zoom: zoom}
+		p := painter{Layout: &Layout{o: &Options{Zoom: zoom}}, c: c, fit: true}
 		p.gridLine(5, 20, 35, 20, canvas.Stroke{Width: 0.6, Color: canvas.Color{A: 255}, Dash: []float64{1, 1}})
 		p.gridLine(3, 35, 3, 10, canvas.Stroke{Width: 0.6, Color: canvas.Color{A: 255}, Dash: []float64{1, 1}})
 		var b bytes.Buffer

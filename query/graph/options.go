@@ -187,7 +187,7 @@ func shade(r, g, b, a float64) color.NRGBA {
 // NewOptions returns the options of a graph for which none is given. Its range is the last day.
 func NewOptions(now time.Time) *Options {
 	o := &Options{
-		Now: now, Width: 400, Height: 100, Zoom: 1, Min: math.NaN(), Max: math.NaN(), Base: 1000, UnitsLength: 6,
+		Now: now, Width: 400, Height: 100, Zoom: 1, Format: canvas.PNG, Min: math.NaN(), Max: math.NaN(), Base: 1000, UnitsLength: 6,
 		GridDash: [2]float64{1, 1}, WeekFormat: "Week %V", RightScale: 1, TabWidth: 40, Border: 2,
 	}
 	for i, size := range [tags]float64{8, 9, 7, 8, 8, 5.5} {

@@ -9,9 +9,8 @@ import (
 // A painter draws a layout on a canvas.
 type painter struct {
 	*Layout
-	c    canvas.Canvas
-	fit  bool // lines and areas are moved to whole pixels
-	zoom float64
+	c   canvas.Canvas
+	fit bool // lines and areas are moved to whole pixels
 	// ended reports whether the drawing is to end before the picture is complete.
 	ended func() bool
 }
@@ -34,7 +33,7 @@ func (p *painter) box(left, top, right, bottom float64) []canvas.Point {
 // corner moves a corner of an area to whole pixels.
 func (p *painter) corner(x, y float64) canvas.Point {
 	if p.fit {
-		x, y = math.Floor(x*p.zoom)/p.zoom, math.Ceil(y*p.zoom)/p.zoom
+		x, y = math.Floor(x*p.o.Zoom)/p.o.Zoom, math.Ceil(y*p.o.Zoom)/p.o.Zoom
 	}
 	return canvas.Point{X: x, Y: y}
 }
@@ -42,9 +41,9 @@ func (p *painter) corner(x, y float64) canvas.Point {
 // point moves a point of a line to where the line fills whole pixels.
 func (p *painter) point(x, y, width float64) canvas.Point {
 	if p.fit {
-		half := width * p.zoom / 2
+		half := width * p.o.Zoom / 2
 		e := half - math.Ceil(half)
-		x, y = (math.Floor(x*p.zoom-0.5)-e)/p.zoom, (math.Ceil(y*p.zoom+0.5)+e)/p.zoom
+		x, y = (math.Floor(x*p.o.Zoom-0.5)-e)/p.o.Zoom, (math.Ceil(y*p.o.Zoom+0.5)+e)/p.o.Zoom
 	}
 	return canvas.Point{X: x, Y: y}
 }

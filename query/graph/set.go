@@ -196,20 +196,18 @@ func (o *Options) CheckImageInfo() error {
 	return nil
 }
 
-var pictureFormats = map[string]canvas.Format{"PNG": canvas.PNG, "SVG": canvas.SVG, "EPS": canvas.EPS, "PDF": canvas.PDF}
-
 func (o *Options) setFormat(arg string) error {
 	switch f := Data(arg); f {
 	case XML, XMLENUM, JSON, JSONTIME, CSV, TSV, SSV:
 		o.Data = f
 		return nil
 	}
-	f, ok := pictureFormats[arg]
-	if !ok {
-		return fmt.Errorf("unsupported graphics format '%s'", arg)
+	switch f := canvas.Format(arg); f {
+	case canvas.PNG, canvas.SVG, canvas.EPS, canvas.PDF:
+		o.Format, o.Data = f, ""
+		return nil
 	}
-	o.Format, o.Data = f, ""
-	return nil
+	return fmt.Errorf("unsupported graphics format '%s'", arg)
 }
 
 // choose takes one of some words. message is the error for another word.

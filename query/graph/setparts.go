@@ -26,10 +26,7 @@ func atoi(text string) int {
 
 // word takes up to n leading characters of a set from a text.
 func word(text, set string, n int) (taken, rest string) {
-	i := 0
-	for i < len(text) && i < n && strings.IndexByte(set, text[i]) >= 0 {
-		i++
-	}
+	i := min(n, len(text)-len(strings.TrimLeft(text, set)))
 	return text[:i], text[i:]
 }
 
@@ -84,11 +81,9 @@ func (o *Options) setYGrid(arg string) error {
 		return nil
 	}
 	number, rest := word(arg, numerals, 40)
-	if number == "" || !strings.HasPrefix(rest, ":") {
-		return errors.New("invalid y-grid format")
-	}
-	factor, used, _ := numeral.Scan(rest[1:], 10)
-	if used == 0 {
+	rest, colon := strings.CutPrefix(rest, ":")
+	factor, used, _ := numeral.Scan(rest, 10)
+	if number == "" || !colon || used == 0 {
 		return errors.New("invalid y-grid format")
 	}
 	step, err := rra.ParseNumber(number)

@@ -79,7 +79,7 @@ func BenchmarkDraw(b *testing.B) {
 	for _, f := range []Format{PNG, SVG, PDF, EPS} {
 		for _, slope := range []bool{false, true} {
 			kind := map[bool]string{false: "steps", true: "slope"}[slope]
-			b.Run("format="+f.String()+"/lines="+kind, func(b *testing.B) {
+			b.Run("format="+string(f)+"/lines="+kind, func(b *testing.B) {
 				b.ReportAllocs()
 				size := counter(0)
 				for b.Loop() {
@@ -127,7 +127,7 @@ func BenchmarkRaster(b *testing.B) {
 	} {
 		b.Run("draw="+bench.name, func(b *testing.B) {
 			b.ReportAllocs()
-			c := newRaster(481, 169, 1, Options{})
+			c := &bitmap{newRaster(481, 169, 1, Options{})}
 			for b.Loop() {
 				bench.draw(c)
 			}
@@ -135,10 +135,10 @@ func BenchmarkRaster(b *testing.B) {
 	}
 	b.Run("encode", func(b *testing.B) {
 		b.ReportAllocs()
-		c := newRaster(481, 169, 1, Options{})
-		typical(c, false)
+		r := newRaster(481, 169, 1, Options{})
+		typical(&bitmap{r}, false)
 		for b.Loop() {
-			if err := c.Encode(io.Discard); err != nil {
+			if err := r.encode(io.Discard); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,7 +1,6 @@
 package canvas
 
 import (
-	"fmt"
 	"image/color"
 	"io"
 )
@@ -115,8 +114,6 @@ type Canvas interface {
 	Group(id, title string, draw func())
 	// Fit reports whether lines look better where the caller aligns them to device pixels.
 	Fit() bool
-	// Zoom is the number of device pixels to a pixel.
-	Zoom() float64
 	// Len is how many bytes the picture has so far, without fonts; 0 for one of pixels.
 	Len() int
 	// Encode writes the picture. Nothing may be drawn afterwards. The error is the writer's.
@@ -124,25 +121,15 @@ type Canvas interface {
 }
 
 // A Format is a file format of pictures.
-type Format uint8
+type Format string
 
 // File formats.
 const (
-	PNG Format = iota
-	SVG
-	PDF
-	EPS
+	PNG Format = "PNG"
+	SVG Format = "SVG"
+	PDF Format = "PDF"
+	EPS Format = "EPS"
 )
-
-// String returns the name of the format as it is usually written.
-func (f Format) String() string {
-	if int(f) < len(formatNames) {
-		return formatNames[f]
-	}
-	return fmt.Sprintf("Format(%d)", uint8(f))
-}
-
-var formatNames = [...]string{PNG: "PNG", SVG: "SVG", PDF: "PDF", EPS: "EPS"}
 
 // Options are further wishes. The zero value is the usual picture.
 type Options struct {

@@ -45,22 +45,24 @@ func newEncoder() *encoder {
 	}
 }
 
-// maxKept is how many bytes of rows, and of what is packed, an encoder keeps at most.
+// maxKept is how many bytes an encoder or a raster may have that is kept.
 const maxKept = 4 << 20
 
-// keep keeps an encoder, unless it is large or enough are kept.
-func (e *encoder) keep() {
-	if cap(e.rows)+e.out.Cap() <= maxKept {
+// putBack keeps a tool of some bytes, unless it is large or enough are kept.
+func putBack[T any](tools chan T, tool T, size int) {
+	if size <= maxKept {
 		select {
-		case encoders <- e:
+		case tools <- tool:
 		default:
 		}
 	}
 }
 
-// Encode writes the pixels as PNG: with a palette if there are at most 256 colours, else as red,
+func (e *encoder) keep() { putBack(encoders, e, cap(e.rows)+e.out.Cap()) }
+
+// encode writes the pixels as PNG: with a palette if there are at most 256 colours, else as red,
 // green and blue, with alpha if a pixel is transparent.
-func (r *raster) Encode(w io.Writer) error {
+func (r *raster) encode(w io.Writer) error {
 	e := newEncoder()
 	defer e.keep()
 	var out bytes.Buffer

@@ -208,6 +208,8 @@ func (e *eps) Encode(w io.Writer) error {
 	fmt.Fprintf(&b, "[ %s] concat\n", appendNumbers(nil, e.zoom, 0, 0, -e.zoom, 0, height))
 	b.Write(e.b)
 	b.WriteString("end restore\nshowpage\n%%EOF\n")
+	e.below.raster.keep()
+	e.below = nil // another picture may have the raster next
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -28,7 +28,7 @@ func New(format Format, width, height, zoom float64, o Options) (Canvas, error) 
 	}
 	switch format {
 	case PNG:
-		return newRaster(int(w), int(h), zoom, o), nil
+		return &bitmap{newRaster(int(w), int(h), zoom, o)}, nil
 	case SVG:
 		return newSVG(width, height, zoom, o), nil
 	case PDF:

@@ -41,7 +41,6 @@ func newPDF(width, height, zoom float64, o Options) *pdf {
 }
 
 func (p *page) Fit() bool                      { return false }
-func (p *page) Zoom() float64                  { return p.zoom }
 func (p *page) Len() int                       { return len(p.b) }
 func (p *page) Group(_, _ string, draw func()) { draw() }
 

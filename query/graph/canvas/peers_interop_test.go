@@ -88,7 +88,7 @@ func TestLooksAlike(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			keep(t, drawing.name+"-"+f.String()+".png", data)
+			keep(t, drawing.name+"-"+string(f)+".png", data)
 			mean, far := difference(t, decoded(t, data), want)
 			t.Logf("%s, %v: channels differ by %.2f on average, %d pixels by more than half", drawing.name, f, mean, far)
 			if mean > 6 || far > 962*440/50 {

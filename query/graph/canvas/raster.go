@@ -3,7 +3,9 @@ package canvas
 import (
 	"encoding/binary"
 	"image"
+	"io"
 	"math"
+	"slices"
 )
 
 // A raster draws into pixels.
@@ -19,15 +21,35 @@ type raster struct {
 }
 
 func newRaster(w, h int, zoom float64, o Options) *raster {
-	size := image.Rect(0, 0, w, h)
-	return &raster{
-		pix: make([]uint8, 4*w*h), size: size, zoom: zoom, clip: size,
-		scanner: scanner{hard: o.Hard}, hardText: o.HardText,
+	r := new(raster)
+	select {
+	case r = <-rasters:
+	default:
 	}
+	r.pix = slices.Grow(r.pix[:0], 4*w*h)[:4*w*h]
+	clear(r.pix)
+	r.size, r.zoom, r.scanner.hard, r.hardText = image.Rect(0, 0, w, h), zoom, o.Hard, o.HardText
+	r.clip = r.size
+	return r
+}
+
+// rasters are kept for the next pictures, as encoders are.
+var rasters = make(chan *raster, 2)
+
+// keep keeps a raster that nobody draws into any more.
+func (r *raster) keep() { putBack(rasters, r, cap(r.pix)) }
+
+// A bitmap draws into the raster that it has until Encode.
+type bitmap struct{ *raster }
+
+func (b *bitmap) Encode(w io.Writer) error {
+	r := b.raster
+	b.raster = nil // another picture may have it next
+	defer r.keep()
+	return r.encode(w)
 }
 
 func (r *raster) Fit() bool                      { return true }
-func (r *raster) Zoom() float64                  { return r.zoom }
 func (r *raster) Len() int                       { return 0 }
 func (r *raster) Group(_, _ string, draw func()) { draw() }
 

@@ -207,7 +207,7 @@ func TestKindsOfPixels(t *testing.T) {
 			c.Fill(rgba(0, 255, 0, uint8(y)*2), []Point{{0, y}, {y, y}, {y, y + 1}, {0, y + 1}})
 		}
 		var out bytes.Buffer
-		if err := c.Encode(&out); err != nil {
+		if err := c.encode(&out); err != nil {
 			t.Fatal(err)
 		}
 		m := decoded(t, out.Bytes())

@@ -16,14 +16,13 @@ const (
 
 // An svg writes elements. Its texts are as wide as they are laid out, whatever font the viewer has.
 type svg struct {
-	zoom      float64
 	b         []byte
 	gradients map[string]bool
 	points    []Point
 }
 
 func newSVG(width, height, zoom float64, o Options) *svg {
-	s := &svg{zoom: zoom, gradients: map[string]bool{}}
+	s := &svg{gradients: map[string]bool{}}
 	s.b = append(s.b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<svg xmlns="http://www.w3.org/2000/svg"`...)
 	s.number(" width=\"", width*zoom)
 	s.number("pt\" height=\"", height*zoom)
@@ -37,9 +36,8 @@ func newSVG(width, height, zoom float64, o Options) *svg {
 	return s
 }
 
-func (s *svg) Fit() bool     { return false }
-func (s *svg) Zoom() float64 { return s.zoom }
-func (s *svg) Len() int      { return len(s.b) }
+func (s *svg) Fit() bool { return false }
+func (s *svg) Len() int  { return len(s.b) }
 
 // number writes a text and a number.
 func (s *svg) number(before string, v float64) {
