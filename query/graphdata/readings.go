@@ -20,31 +20,33 @@ type Reading struct {
 func (p *Program) Readings(ctx context.Context, s Source) ([]Reading, error) {
 	var readings []Reading
 	for i := range p.elems {
-		d := p.elems[i].def
-		if d == nil {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		store, ref, err := s.Open(ctx, d.file, d.daemon)
-		if err != nil {
-			if p.options.MissingIsUnknown {
-				_, _, rows := p.unknown(d)
-				readings = append(readings, Reading{Kept: rows})
-				continue
+		if d := p.elems[i].def; d != nil {
+			r, err := p.reading(ctx, s, d)
+			if err != nil {
+				return nil, err
 			}
-			return nil, err
+			readings = append(readings, r)
 		}
-		plan, err := query.NewPlan(store, ref, d.request())
-		if err != nil {
-			return nil, err
-		}
-		readings = append(readings, Reading{ref, plan, reducedRows(plan, p.factor(d, plan))})
 	}
 	return readings, nil
 }
 
-func (d *definition) request() query.Request {
-	return query.Request{CF: d.cf, Start: d.start, End: d.end, Resolution: d.step}
+// reading returns the rows of a DEF.
+func (p *Program) reading(ctx context.Context, s Source, d *definition) (Reading, error) {
+	if err := ctx.Err(); err != nil {
+		return Reading{}, err
+	}
+	store, ref, err := s.Open(ctx, d.file, d.daemon)
+	if err != nil && p.options.MissingIsUnknown && ctx.Err() == nil {
+		_, _, rows := p.unknown(d)
+		return Reading{Kept: rows}, nil
+	}
+	if err != nil {
+		return Reading{}, err
+	}
+	plan, err := query.NewPlan(store, ref, query.Request{CF: d.cf, Start: d.start, End: d.end, Resolution: d.step})
+	if err != nil {
+		return Reading{}, err
+	}
+	return Reading{ref, plan, reducedRows(plan, p.factor(d, plan))}, nil
 }

@@ -14,7 +14,6 @@ type reducer struct {
 	elem   int // index of the DEF
 	ds     int // index of the data source
 	series rpn.Series
-	rows   int64 // rows of the finished column
 	factor int64 // archive rows in one row of the column
 	seen   int64 // archive rows of the open row that have passed
 	whole  bool  // the open row has its first archive row
@@ -30,13 +29,10 @@ type fold struct {
 
 func newReducer(plan *query.Plan, cf rra.CF, factor int64, elem, ds int) *reducer {
 	step := plan.Step * factor
-	r := &reducer{elem: elem, ds: ds, open: fold{cf: cf}, factor: factor, series: rpn.Series{Start: floor(plan.Start, step), Step: step}}
-	r.rows = reducedRows(plan, factor)
+	values := make([]float64, 0, reducedRows(plan, factor))
+	r := &reducer{elem: elem, ds: ds, open: fold{cf: cf}, factor: factor, series: rpn.Series{Start: floor(plan.Start, step), Step: step, Values: values}}
 	r.seen = (plan.Start - r.series.Start) / plan.Step
 	r.whole = r.seen == 0
-	if r.rows <= MaxRows {
-		r.series.Values = make([]float64, 0, r.rows)
-	}
 	return r
 }
 

@@ -101,18 +101,14 @@ func (d *definition) source(names []string) int {
 // same fetch.
 func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	d := p.elems[i].def
-	store, ref, err := s.Open(ctx, d.file, d.daemon)
-	if err != nil {
-		if p.options.MissingIsUnknown && ctx.Err() == nil {
-			return p.missing(i)
-		}
-		return err
-	}
-	plan, err := query.NewPlan(store, ref, d.request())
+	reading, err := p.reading(ctx, s, d)
 	if err != nil {
 		return err
 	}
-	factor := p.factor(d, plan)
+	if reading.Plan == nil {
+		return p.missing(i)
+	}
+	plan, factor := reading.Plan, p.factor(d, reading.Plan)
 	if factor&(factor-1) != 0 && plan.Start%(plan.Step*factor) != 0 && plan.End < floor(plan.Start, plan.Step*factor)+plan.Step*factor {
 		// The range lies inside one row. rrdtool then counts minus factor rows, in 64 bits without
 		// a sign, and goes on if that is a multiple of factor.
@@ -122,13 +118,13 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	if ds < 0 {
 		return fmt.Errorf("No DS called '%s' in '%s'", cut(d.ds, maxSource), d.file)
 	}
-	columns := []*reducer{newReducer(plan, d.reduce, factor, i, ds)}
-	switch r := columns[0]; {
-	case r.rows > MaxRows:
-		return &query.RangeError{Rows: r.rows, Most: MaxRows}
+	switch {
+	case reading.Kept > MaxRows:
+		return &query.RangeError{Rows: reading.Kept, Most: MaxRows}
 	case plan.Rows() > maxFetched:
 		return &query.RangeError{Rows: plan.Rows(), Most: maxFetched}
 	}
+	columns := []*reducer{newReducer(plan, d.reduce, factor, i, ds)}
 	for k := i + 1; k < len(p.elems) && len(columns) < len(plan.DS); k++ {
 		if o := p.elems[k].def; o != nil && o.sameRows(d, plan.Step*factor) && p.elems[k].series.Step == 0 {
 			if ds := o.source(plan.DS); ds >= 0 {
