@@ -172,7 +172,7 @@ func (r *replayer) deferRuns(p wal.Pos, n *numbers.Numbered, rec []byte) error {
 	return nil
 }
 
-// flush sends the samples that were gathered.
+// flush sends the samples that were gathered. The next delivery is about as large.
 func (r *replayer) flush() {
 	if len(r.c.records) == 0 {
 		return
@@ -181,7 +181,7 @@ func (r *replayer) flush() {
 	r.s.appender.dispatching.Lock()
 	defer r.s.appender.dispatching.Unlock()
 	r.send(r.c)
-	r.c = &delivery{buf: make([]byte, 0, len(r.c.buf))} // the next one is about as large
+	r.c = &delivery{buf: make([]byte, 0, len(r.c.buf)*9/8), records: make([]rawRecord, 0, len(r.c.records)*9/8)}
 }
 
 // send sends a delivery to the shards. The caller holds dispatching.
