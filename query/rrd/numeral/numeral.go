@@ -51,6 +51,20 @@ func Append(dst []byte, v float64) []byte {
 	return AppendExponent(append(dst, text[:]...), 'e', e)
 }
 
+// AppendC appends a number as C's printf and strconv.AppendFloat do, and infinities as printf does.
+// unknown is the text of an unknown value.
+func AppendC(dst []byte, v float64, unknown string, format byte, digits int) []byte {
+	switch {
+	case v != v:
+		return append(dst, unknown...)
+	case v > math.MaxFloat64:
+		return append(dst, "inf"...)
+	case v < -math.MaxFloat64:
+		return append(dst, "-inf"...)
+	}
+	return strconv.AppendFloat(dst, v, format, digits, 64)
+}
+
 // AppendExponent appends a letter, the sign of an exponent, and its digits, at least two.
 func AppendExponent(dst []byte, letter byte, e int) []byte {
 	sign := byte('+')

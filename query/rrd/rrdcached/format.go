@@ -5,7 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strconv"
+
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 )
 
 // unknownBits are the bits of the unknown value that rrdtool produces on x86-64, where it prints
@@ -35,18 +36,10 @@ func advance(text []byte, step uint64) bool {
 
 // appendValue appends v as C's %0.17e prints it; an unknown value is -nan.
 func appendValue(dst []byte, v float64) []byte {
-	switch {
-	case v != v:
-		return append(dst, "-nan"...)
-	case v > math.MaxFloat64:
-		return append(dst, "inf"...)
-	case v < -math.MaxFloat64:
-		return append(dst, "-inf"...)
-	}
 	if dst, ok := appendExact(dst, v); ok {
 		return dst
 	}
-	return strconv.AppendFloat(dst, v, 'e', 17, 64)
+	return numeral.AppendC(dst, v, "-nan", 'e', 17)
 }
 
 // One multiplication gives the digits of nearly every value. v is m·2^e with m below 2^53. Its

@@ -1,26 +1,15 @@
 package rrdtool
 
 import (
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 )
 
 // appendExact appends v with the fewest digits that read back as the same double. An unknown value
 // is nan.
-func appendExact(dst []byte, v float64) []byte {
-	switch {
-	case math.IsNaN(v):
-		return append(dst, "nan"...)
-	case math.IsInf(v, 1):
-		return append(dst, "inf"...)
-	case math.IsInf(v, -1):
-		return append(dst, "-inf"...)
-	}
-	return strconv.AppendFloat(dst, v, 'g', -1, 64)
-}
+func appendExact(dst []byte, v float64) []byte { return numeral.AppendC(dst, v, "nan", 'g', -1) }
 
 // oneLine escapes a text so that it fits in one line.
 var oneLine = strings.NewReplacer(`\`, `\\`, "\n", `\n`)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rrd/attime"
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -125,14 +126,4 @@ func appendPadded(dst []byte, v int64) []byte {
 
 // appendValue appends v as C's %0.10e prints it. An unknown value is -nan, with the sign that
 // rrdtool usually prints on x86-64.
-func appendValue(dst []byte, v float64) []byte {
-	switch {
-	case v != v:
-		return append(dst, "-nan"...)
-	case v > maxFloat:
-		return append(dst, "inf"...)
-	case v < -maxFloat:
-		return append(dst, "-inf"...)
-	}
-	return strconv.AppendFloat(dst, v, 'e', 10, 64)
-}
+func appendValue(dst []byte, v float64) []byte { return numeral.AppendC(dst, v, "-nan", 'e', 10) }

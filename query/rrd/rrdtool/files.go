@@ -25,12 +25,9 @@ func (c *command) native(name string) (core.Ref, error) {
 	if err == nil || c.Files == nil || !errors.Is(err, errNoSuchFile) && !errors.Is(err, errPermission) {
 		return ref, err
 	}
-	if !IsNative(c.Files, name) {
-		return ref, c.noted(name, err)
-	}
-	f, err := readNative(c.Files, name)
+	f, err := c.readNative(name, err)
 	if err != nil {
-		return 0, fmt.Errorf("reading '%s': %w", name, err)
+		return 0, err
 	}
 	s, err := transfer.NewSingle(name, f)
 	if err != nil {
@@ -90,16 +87,13 @@ func (c *command) owned(name string) (core.Ref, error) {
 	if _, daemon := c.Store.(tuner); err == nil || daemon || c.Files == nil || !errors.Is(err, errNoSuchFile) {
 		return ref, err
 	}
-	if !IsNative(c.Files, name) {
-		return ref, c.noted(name, err)
-	}
 	path, e := c.Path(name)
 	if e != nil {
 		return 0, err
 	}
-	f, e := readNative(c.Files, name)
+	f, e := c.readNative(name, err)
 	if e != nil {
-		return 0, fmt.Errorf("reading '%s': %w", name, e)
+		return 0, e
 	}
 	series, e := transfer.CopyOf(path, f)
 	if e != nil {
@@ -147,7 +141,18 @@ func (c *command) taken(name string) bool {
 	return err == nil && c.Base != "" && info.Mode().IsRegular() && c.noted(name, nil) == nil
 }
 
-func readNative(files Files, name string) (*rrdfile.File, error) {
+// readNative reads the native file of a name. missing is the error if there is none.
+func (c *command) readNative(name string, missing error) (f *rrdfile.File, err error) {
+	if !IsNative(c.Files, name) {
+		return nil, c.noted(name, missing)
+	}
+	if f, err = openNative(c.Files, name); err != nil {
+		return nil, fmt.Errorf("reading '%s': %w", name, err)
+	}
+	return f, nil
+}
+
+func openNative(files Files, name string) (*rrdfile.File, error) {
 	f, err := files.Open(name)
 	if err != nil {
 		return nil, err

@@ -21,8 +21,6 @@ const infoUsage = `NAME [OPTIONS]
 
 var infoOptions = []option{{"daemon", 'd', true}, {"noflush", 'F', false}}
 
-const maxFloat = math.MaxFloat64
-
 // info prints the definition and the state of a series.
 func (c *command) info(args []string) error {
 	name, ref, err := c.one(args, infoOptions, "Usage: rrdtool info [--daemon |-d <addr> [--noflush|-F]] <file>")
