@@ -11,9 +11,8 @@ import (
 // A command is one run of one verb.
 type command struct {
 	*Env
-	ctx  context.Context // the context of Run
-	out  *bufio.Writer   // Stdout
-	told time.Time       // the last result of now
+	ctx context.Context // the context of Run
+	out *bufio.Writer   // Stdout
 
 	exact bool     // print for programs: see Frames
 	empty []string // folders that mkdir has made, in pipe mode
@@ -22,16 +21,8 @@ type command struct {
 // printf prints to Stdout. Stdout is buffered, so an error is returned by a later Write or Flush.
 func (c *command) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format, args...) }
 
-// now returns the present, and a later time in each call, so that two samples at N in one command
-// have different times.
-func (c *command) now() time.Time {
-	t := c.Now().Truncate(time.Microsecond)
-	if !t.After(c.told) {
-		t = c.told.Add(time.Microsecond)
-	}
-	c.told = t
-	return t.In(c.Location)
-}
+// now returns the present, and a later time in each call.
+func (c *command) now() time.Time { return c.Now().In(c.Location) }
 
 // daemon applies the option --daemon: the command uses the store of the server at addr.
 func (c *command) daemon(addr string) error {

@@ -91,6 +91,7 @@ func (e *Env) withDefaults() *Env {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
+	d.Now = increasing(d.Now)
 	if d.Getenv == nil {
 		d.Getenv = func(string) string { return "" }
 	}

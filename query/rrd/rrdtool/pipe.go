@@ -32,7 +32,6 @@ func Pipe(ctx context.Context, env *Env, in io.Reader) int {
 	p := &pipe{env: *env.withDefaults(), ctx: ctx, in: newLineReader(in), began: time.Now()}
 	p.out = bufio.NewWriterSize(env.Stdout, 64<<10)
 	p.env.Stdout, p.env.Stdin = p.out, strings.NewReader("")
-	p.env.Now = increasing(p.env.Now)
 	p.burst.store, _ = env.Store.(Batcher)
 	p.burst.now, p.burst.names.command = p.env.Now, p.command
 	defer func() {
@@ -350,7 +349,8 @@ func (p *pipe) appendOK(dst []byte) []byte {
 }
 
 // increasing returns a clock that returns a later time in each call, if only by a microsecond, so
-// that two commands at N are two samples. If the system's clock is set back, it follows.
+// that N twice, in one command or in two, is two samples. If the system's clock is set back, it
+// follows.
 func increasing(now func() time.Time) func() time.Time {
 	var told time.Time
 	return func() time.Time {

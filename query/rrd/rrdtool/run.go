@@ -39,9 +39,10 @@ var own = []verb{
 }
 
 // OwnVerbs returns the verbs of rondo that rrdtool does not have.
-func OwnVerbs() []string {
-	var names []string
-	for _, v := range own {
+func OwnVerbs() []string { return verbNames(own) }
+
+func verbNames(verbs []verb) (names []string) {
+	for _, v := range verbs {
 		names = append(names, v.name)
 	}
 	return names
@@ -69,13 +70,7 @@ var verbs = []verb{
 }
 
 // Verbs returns the verbs of rrdtool that Run has, in rrdtool's order.
-func Verbs() []string {
-	var names []string
-	for _, v := range verbs {
-		names = append(names, v.name)
-	}
-	return names
-}
+func Verbs() []string { return verbNames(verbs) }
 
 // Run runs one command; args[0] is the verb. Output goes to Stdout, messages go to Stderr. Run
 // returns rrdtool's exit code, 0 or 1. For a verb of [OwnVerbs] it returns 2 if an option is wrong.

@@ -33,7 +33,7 @@ func NewSketch(env *Env, args []string, w Wish) (*Sketch, error) {
 	if err == nil && w.Present != nil {
 		// Times that count from the present are read again. Lines, which cost more, are read once.
 		at := w.Present(o)
-		c.Now, c.told = func() time.Time { return at }, time.Time{}
+		c.Now = func() time.Time { return at }
 		o, lines, err = c.options(args, w.Set)
 	}
 	if err != nil {

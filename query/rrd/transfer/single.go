@@ -126,6 +126,3 @@ func (*Single) Update(context.Context, core.Ref, *core.Batch) (int, error) {
 func (*Single) Alter(context.Context, string, func(core.Copy) (core.Copy, error)) (core.Ref, error) {
 	return 0, ErrReadOnly
 }
-
-// Flush does nothing: a Single holds no samples back.
-func (*Single) Flush(context.Context, []core.Ref) error { return nil }
