@@ -81,9 +81,6 @@ func (s *server) start(ctx context.Context, fail context.CancelCauseFunc) error 
 	if s.daemon, err = s.listenRRDCached(fail); err != nil {
 		return err
 	}
-	if err := s.checkListening(); err != nil {
-		return err
-	}
 	s.figures = s.newFigures()
 	if s.local, err = s.listenLocal(fail); err != nil {
 		return err

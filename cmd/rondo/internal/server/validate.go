@@ -87,11 +87,12 @@ func example(r Receiver) string {
 	return "127.0.0.1:8888"
 }
 
-// free returns the error that checkListening would return later, if none of the default addresses
-// is free. It is called after listenHTTP and before the database is opened.
+// free returns an error if none of the default addresses is free, and the server would have no
+// other input. The sockets in the database's folder do not count, because they are always free. It
+// is called after listenHTTP and before the database is opened.
 func (s *server) free() error {
 	missed := s.missed.flags()
-	if s.opened > 0 || len(missed) == 0 || len(s.activated) > 0 || s.RRDCached.Named && len(s.RRDCached.Addresses) > 0 {
+	if s.opened > 0 || len(s.activated) > 0 || s.RRDCached.Named && len(s.RRDCached.Addresses) > 0 {
 		return nil
 	}
 	for _, r := range s.Ways.Receivers {
@@ -108,17 +109,11 @@ func (s *server) free() error {
 		}
 		missed = append(missed, fmt.Sprintf("--%s %s", r.Protocol.Name, r.Address.Addr))
 	}
-	return noneFree(missed)
-}
-
-// checkListening returns an error if all default addresses are in use and the server has no other
-// input. The sockets in the database's folder do not count, because they are always free.
-func (s *server) checkListening() error {
-	missed := s.missed.flags()
-	if s.opened > 0 || len(missed) == 0 {
+	if len(missed) == 0 {
 		return nil
 	}
-	return noneFree(missed)
+	return fmt.Errorf("none of the default addresses can be had (%s): another server has them. End it, or give this one addresses of its own by these flags",
+		strings.Join(missed, ", "))
 }
 
 // tryAll returns an error if it cannot listen at an address on one of the networks.
@@ -139,12 +134,6 @@ func tryAll(networks []string, addr string) error {
 		}
 	}
 	return nil
-}
-
-// noneFree returns the error that another server uses all default addresses.
-func noneFree(missed []string) error {
-	return fmt.Errorf("none of the default addresses can be had (%s): another server has them. End it, or give this one addresses of its own by these flags",
-		strings.Join(missed, ", "))
 }
 
 // opening explains an error of opening the database.
