@@ -73,32 +73,32 @@ func beyond(all []*middleware.Listener) bool {
 // the addresses of --http. Where other machines reach one of them, requests may name this machine.
 func (s *server) openHTTP() (all []*middleware.Listener, err error) {
 	add := func(l net.Listener, key string) {
-		if l != nil {
-			all = append(all, &middleware.Listener{Listener: l, Key: key, Hosts: middleware.NewHosts(l.Addr(), s.HTTPHosts, middleware.MachineNames)})
-		}
+		all = append(all, &middleware.Listener{Listener: l, Key: key, Hosts: middleware.NewHosts(l.Addr(), s.HTTPHosts, middleware.MachineNames)})
 	}
+	defer func() {
+		if err != nil {
+			for _, e := range all {
+				_ = e.Close() // err says more
+			}
+		}
+	}()
 	if files := s.activated["http"]; len(files) > 0 {
 		for _, f := range files {
-			var l net.Listener
-			if l, err = inherited("http", f); err != nil {
-				break
+			l, err := inherited("http", f)
+			if err != nil {
+				return all, err
 			}
 			add(l, l.Addr().String())
 		}
-	} else {
-		for _, a := range s.HTTP {
-			var l net.Listener
-			if l, err = s.socket("http", a); err != nil {
-				break
-			}
-			add(l, a.Addr)
-		}
+		return all, nil
 	}
-	if err != nil {
-		for _, e := range all {
-			_ = e.Close() // err says more
+	for _, a := range s.HTTP {
+		l, err := net.Listen("tcp", a.Addr)
+		if err == nil {
+			add(l, a.Addr)
+		} else if err := s.addressInUse("http", a, err); err != nil {
+			return all, err
 		}
-		return nil, err
 	}
 	return all, nil
 }
@@ -110,18 +110,6 @@ func inherited(name string, f *os.File) (net.Listener, error) {
 		return nil, fmt.Errorf("socket %s of systemd: %w", name, err)
 	}
 	_ = f.Close() // l has its own copy
-	return l, nil
-}
-
-// socket returns a new socket at a; nil if a is empty, or if a default address is in use.
-func (s *server) socket(name string, a Address) (net.Listener, error) {
-	if a.Addr == "" {
-		return nil, nil
-	}
-	l, err := net.Listen("tcp", a.Addr)
-	if err != nil {
-		return nil, s.addressInUse(name, a, err)
-	}
 	return l, nil
 }
 

@@ -111,15 +111,16 @@ func TestDefaultAddressInUse(t *testing.T) {
 	defer func() { _ = taken.Close() }() // nothing was accepted
 	addr := taken.Addr()
 	var log bytes.Buffer
-	s := &server{Config: Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
-	if l, err := s.socket("http", Address{Addr: addr.String()}); l != nil || err != nil {
-		t.Fatalf("got %v, %v", l, err)
+	s := &server{Config: Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), HTTP: []Address{{Addr: addr.String()}}}}
+	if all, err := s.openHTTP(); len(all) > 0 || err != nil {
+		t.Fatalf("got %v, %v", all, err)
 	}
 	if !strings.Contains(log.String(), `instead="--http 127.0.0.1:9181"`) {
 		t.Errorf("the log names no other port: %s", log.String())
 	}
-	if l, err := s.socket("http", Address{Addr: addr.String(), Named: true}); l != nil || err == nil {
-		t.Errorf("a named address: %v, %v", l, err)
+	s.HTTP[0].Named = true
+	if all, err := s.openHTTP(); len(all) > 0 || err == nil {
+		t.Errorf("a named address: %v, %v", all, err)
 	}
 }
 

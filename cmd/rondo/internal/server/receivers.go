@@ -128,10 +128,8 @@ func (m *manager) open(r Receiver) error {
 			return fmt.Errorf("receiver %s: %w", name, err)
 		}
 	}
-	if a := rec.Addr(); a != nil {
+	if a := rec.Addr(); a != nil { // otherwise it reads files
 		m.announce(name, a, r.Protocol.Secured != nil && r.Protocol.Secured(c))
-	} else {
-		m.opened++ // the receiver reads files
 	}
 	m.serve(r, rec)
 	return nil

@@ -43,9 +43,6 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 	serve := func(l net.Listener, a rrdcached.Address) {
 		l, access, secured := s.rrdcachedListener(l, a)
 		d.addrs = append(d.addrs, l.Addr())
-		if s.RRDCached.Named || len(files) > 0 {
-			s.opened++
-		}
 		d.secured = append(d.secured, secured)
 		s.announce(name, l.Addr(), secured())
 		d.running.Go(func() {

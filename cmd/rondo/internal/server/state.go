@@ -60,7 +60,6 @@ type server struct {
 	backups       *backups.Keeper
 	watch         health.Watch
 	activated     map[string][]*os.File
-	opened        int    // inputs that listen, or read files
 	missed        missed // default addresses that are in use
 }
 
@@ -138,8 +137,6 @@ func (s *server) announce(name string, a net.Addr, secured bool) {
 	addr := a.String()
 	if a.Network() == "unix" {
 		addr = absolute(addr)
-	} else {
-		s.opened++
 	}
 	s.Logger.Info("listening", "for", name, "network", a.Network(), "addr", addr)
 	if middleware.BeyondLoopback(a) && !secured {

@@ -92,7 +92,7 @@ func example(r Receiver) string {
 // is called after listenHTTP and before the database is opened.
 func (s *server) free() error {
 	missed := s.missed.flags()
-	if s.opened > 0 || len(s.activated) > 0 || s.RRDCached.Named && len(s.RRDCached.Addresses) > 0 {
+	if s.http != nil || len(s.activated) > 0 || s.RRDCached.Named && len(s.RRDCached.Addresses) > 0 {
 		return nil
 	}
 	for _, r := range s.Ways.Receivers {
