@@ -44,7 +44,7 @@ type Result struct {
 type Options struct {
 	Overwrite bool         // replace existing series
 	Labels    []core.Label // labels of every series
-	Jobs      int          // files that are decoded at the same time; less than 1 means 1
+	Jobs      int          // files that are decoded at the same time, beside those that are stored; less than 1 means 1
 
 	// Inside bounds the bytes of files in memory together; 0: 256 MiB. A larger file is alone.
 	Inside int64
@@ -63,7 +63,7 @@ func Import(ctx context.Context, s ImportStore, o Options, items <-chan Item, do
 		o.Inside = maxInside
 	}
 	inside := semaphore.NewWeighted(o.Inside)
-	for range max(o.Jobs, 1) {
+	for range max(o.Jobs, 1) + 1 { // while one waits for the store, the others decode
 		workers.Go(func() {
 			w := worker{s: s, o: &o, inside: inside, done: func(r Result) {
 				told.Lock()
@@ -91,8 +91,7 @@ const (
 // imported alone.
 const maxInside = 256 << 20
 
-// A worker decodes files, a batch at a time. While it decodes one batch, the store imports the
-// batch before.
+// A worker decodes files, and imports them a batch at a time.
 type worker struct {
 	s      ImportStore
 	o      *Options
@@ -100,9 +99,7 @@ type worker struct {
 	done   func(Result)
 
 	reader rrdfile.Reader
-	now    *batch     // is being decoded
-	next   *batch     // is empty, or is being imported
-	way    chan error // result of importing next; nil: next is empty
+	now    batch
 }
 
 // A batch is a set of series that are imported together.
@@ -116,17 +113,13 @@ type batch struct {
 }
 
 func (w *worker) run(ctx context.Context, items <-chan Item) error {
-	w.now, w.next = new(batch), new(batch)
 	for {
 		select {
 		case <-ctx.Done():
-			return w.wait()
+			return nil
 		case item, ok := <-items:
 			if !ok {
-				if err := w.flush(ctx); err != nil {
-					return err
-				}
-				return w.wait()
+				return w.flush(ctx)
 			}
 			if err := w.admit(ctx, &item); err != nil {
 				return err
@@ -141,29 +134,12 @@ func (w *worker) run(ctx context.Context, items <-chan Item) error {
 	}
 }
 
-// flush begins to import the batch, once the batch before has been imported.
+// flush imports the batch and empties it.
 func (w *worker) flush(ctx context.Context) error {
-	if err := w.wait(); err != nil || len(w.now.items) == 0 {
-		return err
-	}
-	w.now, w.next = w.next, w.now
-	w.way = make(chan error, 1)
-	go func(b *batch, way chan<- error) { way <- w.send(ctx, b) }(w.next, w.way)
-	return nil
-}
-
-// wait waits until the batch that is being imported is done.
-func (w *worker) wait() error {
-	if w.way == nil {
+	b := &w.now
+	if len(b.items) == 0 {
 		return nil
 	}
-	err := <-w.way
-	w.way = nil
-	return err
-}
-
-// send imports a batch and empties it.
-func (w *worker) send(ctx context.Context, b *batch) error {
 	made, err := core.Import(ctx, w.s, b.copies, w.o.Overwrite)
 	if err != nil {
 		return err
@@ -206,9 +182,6 @@ func (w *worker) admit(ctx context.Context, item *Item) error {
 		if err := w.flush(ctx); err != nil {
 			return err
 		}
-		if err := w.wait(); err != nil {
-			return err
-		}
 		if err := acquire(ctx, w.inside, inside); err != nil {
 			return err
 		}
@@ -237,7 +210,7 @@ func acquire(ctx context.Context, s *semaphore.Weighted, n int64) error {
 
 // add decodes an item and adds it to the batch. It returns false if the series exists already.
 func (w *worker) add(item *Item, in content, size int64) (bool, error) {
-	b := w.now
+	b := &w.now
 	w.reader.Room = b.room[len(b.room):]
 	f, err := decodeStill(in, size, &w.reader)
 	if err != nil {

@@ -163,7 +163,7 @@ func TestImportStops(t *testing.T) {
 func TestImportBeside(t *testing.T) {
 	s := enginetest.Open(t)
 	imported(t, s, transfer.Options{}, transfer.Item{Path: "a", Data: typical(t, 1)}, transfer.Item{Path: "b", Data: later(t)})
-	out := imported(t, &blind{Store: s, blind: 2}, transfer.Options{},
+	out := imported(t, &blind{Store: s}, transfer.Options{},
 		transfer.Item{Path: "a", Data: typical(t, 1)}, transfer.Item{Path: "b", Data: typical(t, 2)})
 	if r := out["a"]; r.Outcome != transfer.Skipped || r.Err != nil {
 		t.Errorf("the same: %v %v", r.Outcome, r.Err)
@@ -188,15 +188,14 @@ func later(t *testing.T) []byte {
 	return b
 }
 
-// blind is a store that does not see its series at the first times.
+// blind is a store that does not see a series when it is looked up first.
 type blind struct {
 	*core.Store
-	blind int
+	asked sync.Map
 }
 
 func (b *blind) Lookup(path string) (core.Ref, error) {
-	if b.blind > 0 {
-		b.blind--
+	if _, again := b.asked.LoadOrStore(path, true); !again {
 		return 0, core.ErrNotFound
 	}
 	return b.Store.Lookup(path)
