@@ -44,7 +44,9 @@ type Result struct {
 type Options struct {
 	Overwrite bool         // replace existing series
 	Labels    []core.Label // labels of every series
-	Jobs      int          // files that are decoded at the same time, beside those that are stored; less than 1 means 1
+	// Jobs is how many files are decoded at the same time, beside a batch that is stored; less than
+	// 1 means 1.
+	Jobs int
 
 	// Inside bounds the bytes of files in memory together; 0: 256 MiB. A larger file is alone.
 	Inside int64
