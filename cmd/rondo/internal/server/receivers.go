@@ -101,7 +101,7 @@ func (s *server) settings(r Receiver) receivers.Config {
 
 func (m *manager) open(r Receiver) error {
 	name := r.Protocol.Name
-	m.missed.forget(name)
+	m.missed.Delete(name)
 	if !m.enabled(r) {
 		return nil
 	}

@@ -60,7 +60,7 @@ type server struct {
 	backups       *backups.Keeper
 	watch         health.Watch
 	activated     map[string][]*os.File
-	missed        missed // default addresses that are in use
+	missed        sync.Map // the default addresses that other programs have taken, by name
 }
 
 // A daemon serves rrdcached's protocol.
@@ -86,33 +86,13 @@ func (s *server) notify(state ...string) {
 	}
 }
 
-// missed are the default addresses that other programs have taken. A reload changes them while
-// others read.
-type missed struct {
-	mu  sync.Mutex  // guards all
-	all [][2]string // name and address
-}
-
-func (m *missed) add(name, addr string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.all = append(m.all, [2]string{name, addr})
-}
-
-// forget removes what name has missed, because its addresses are tried again.
-func (m *missed) forget(name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.all = slices.DeleteFunc(m.all, func(a [2]string) bool { return a[0] == name })
-}
-
-// flags returns the addresses as flags.
-func (m *missed) flags() (flags []string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, a := range m.all {
-		flags = append(flags, fmt.Sprintf("--%s %s", a[0], a[1]))
-	}
+// notListening returns the default addresses that other programs have taken, as flags.
+func (s *server) notListening() (flags []string) {
+	s.missed.Range(func(name, addr any) bool {
+		flags = append(flags, fmt.Sprintf("--%s %s", name, addr))
+		return true
+	})
+	slices.Sort(flags)
 	return flags
 }
 
@@ -127,7 +107,7 @@ func (s *server) addressInUse(name string, a Address, err error) error {
 		log = log.With("instead", "--http 127.0.0.1:9181")
 	}
 	log.Warn("not listening: the default address cannot be had", "for", name, "addr", a.Addr, "err", err)
-	s.missed.add(name, a.Addr)
+	s.missed.Store(name, a.Addr)
 	return nil
 }
 

@@ -55,7 +55,7 @@ func (s *server) state(now time.Time) health.State {
 	backup := s.backups.State()
 	st := health.State{
 		Now: now, Started: s.started, Dir: absolute(s.DB), Store: s.store.Stats(),
-		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Sparse: s.receivers.sink.Sparse(context.Background()), Missed: s.missed.flags(),
+		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Sparse: s.receivers.sink.Sparse(context.Background()), Missed: s.notListening(),
 		Alerting: s.rules.Troubles(), BackupErr: backup.Err, BackupLast: backup.Last,
 		ConfigBad: s.figures.Reloads.Bad.Load(), Restart: int(s.figures.Reloads.Restart.Load()),
 		HostRefused: s.middleware.HostsRefused(), Shed: s.middleware.Stats().Shed, Spool: s.spooled(),

@@ -91,7 +91,7 @@ func example(r Receiver) string {
 // other input. The sockets in the database's folder do not count, because they are always free. It
 // is called after listenHTTP and before the database is opened.
 func (s *server) free() error {
-	missed := s.missed.flags()
+	missed := s.notListening()
 	if s.http != nil || len(s.activated) > 0 || s.RRDCached.Named && len(s.RRDCached.Addresses) > 0 {
 		return nil
 	}
