@@ -44,9 +44,7 @@ type Result struct {
 type Options struct {
 	Overwrite bool         // replace existing series
 	Labels    []core.Label // labels of every series
-	// Jobs is how many files are decoded at the same time, beside a batch that is stored; less than
-	// 1 means 1.
-	Jobs int
+	Jobs      int          // files that are decoded while a batch is stored; less than 1 means 1
 
 	// Inside bounds the bytes of files in memory together; 0: 256 MiB. A larger file is alone.
 	Inside int64
