@@ -174,18 +174,20 @@ func (r *batchReader) receive() error {
 }
 
 // doArm asks for a report of the next datagram, once, and returns whether it has come. If not, the
-// runtime calls it again when poll has something to report.
+// runtime calls it again when poll has something to report. Its calls are raw ones, which do not
+// block, for the reason that receive gives.
 func (r *batchReader) doArm(poll uintptr) bool {
 	if !r.armed {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT}
-		r.armed = unix.EpollCtl(int(poll), unix.EPOLL_CTL_MOD, r.fd, &event) == nil
+		_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_CTL, poll, unix.EPOLL_CTL_MOD, uintptr(r.fd), uintptr(unsafe.Pointer(&event)), 0, 0)
+		r.armed = errno == 0
 		return !r.armed // closed, which receive reports
 	}
-	var events [1]unix.EpollEvent
-	n, err := unix.EpollWait(int(poll), events[:], 0)
-	r.armed = n == 0 || err != nil
+	var event unix.EpollEvent
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, poll, uintptr(unsafe.Pointer(&event)), 1, 0, 0, 0)
+	r.armed = n != 1 || errno != 0
 	return !r.armed
 }
 
