@@ -2,6 +2,7 @@ package boltfile_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/internal/seeds"
 )
 
@@ -49,13 +51,14 @@ func TestSoundNearMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	near := func(keys ...[]byte) (bad bool) {
-		if err := f.View(nil, func(tx *boltfile.Tx) error {
+		err := f.View(nil, func(tx *boltfile.Tx) error {
 			bad = tx.SoundNear(bucket, slices.Values(keys)) != nil
 			return nil
-		}); err != nil {
+		})
+		if _, damaged := errors.AsType[*damage.Error](err); err != nil && !damaged {
 			t.Fatal(err)
 		}
-		return bad
+		return bad || err != nil // bbolt meets the page of its buckets before
 	}
 	r := seeds.Rand(t)
 	tried := 0
@@ -81,7 +84,7 @@ func TestSoundNearMany(t *testing.T) {
 		if got, want := near(all...), len(sound) < len(all); got != want {
 			t.Errorf("page %d: all keys find damage: %v, some key does: %v", id, got, want)
 		}
-		if near(sound...) {
+		if len(sound) > 0 && near(sound...) {
 			t.Errorf("page %d: keys that find no damage alone find some together", id)
 		}
 		if len(sound) < len(all) {
