@@ -108,11 +108,15 @@ func AddOutput(cmd *cobra.Command, format *string) { AddFormats(cmd, format, tab
 // AddFormats adds the flag that chooses one of some formats, and --json. The first is the default.
 func AddFormats(cmd *cobra.Command, format *string, formats []string) {
 	c := AddChoice(cmd, format, formats[0], "output", "o", formats, "output `format`: "+strings.Join(formats, ", "))
-	cmd.Flags().BoolFunc("json", "print JSON: -o json", func(string) error {
-		if c.of = []string{"json"}; cmd.Flags().Changed("output") && *format != c.of[0] {
+	cmd.Flags().BoolFunc("json", "print JSON: -o json", func(text string) error {
+		if on, err := strconv.ParseBool(text); err != nil || !on {
+			return err
+		}
+		if cmd.Flags().Changed("output") && *format != "json" {
 			return fmt.Errorf("-o %s contradicts it", *format)
 		}
-		return c.Set(c.of[0])
+		c.of = []string{"json"} // -o behind it takes no other
+		return c.Set("json")
 	})
 }
 
