@@ -121,7 +121,7 @@ func (s *Server) engine(ctx context.Context, t *target) (core.Engine, error) {
 	return e, err
 }
 
-// standing returns where a partition stands. e is nil if there is none.
+// standing returns where a partition stands; e is nil where this node does not have it.
 func (s *Server) standing(partition uint32, e core.Engine) (st standing) {
 	if e == nil {
 		return st

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -25,12 +26,11 @@ const (
 type pieces func(p []byte) error
 
 func (w pieces) Write(p []byte) (n int, err error) {
-	for len(p) > 0 {
-		part := p[:min(len(p), chunkBytes)]
+	for part := range slices.Chunk(p, chunkBytes) {
 		if err := w(part); err != nil {
 			return n, err
 		}
-		n, p = n+len(part), p[len(part):]
+		n += len(part)
 	}
 	return n, nil
 }

@@ -144,7 +144,7 @@ func (r *batchReader) read(wait bool) (int, error) {
 	}
 }
 
-// receive reads up to size datagrams. It returns EAGAIN if there are none.
+// receive reads up to size datagrams. It returns EAGAIN if nothing has arrived.
 func (r *batchReader) receive() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,13 +19,14 @@ import (
 // A sender is a writer that sends what it gets in messages of chunkBytes at most.
 type sender func([]byte) error
 
-func (s sender) Write(p []byte) (int, error) {
-	for at := 0; at < len(p); at += chunkBytes {
-		if err := s(p[at:min(at+chunkBytes, len(p))]); err != nil {
-			return at, err
+func (s sender) Write(p []byte) (n int, err error) {
+	for part := range slices.Chunk(p, chunkBytes) {
+		if err := s(part); err != nil {
+			return n, err
 		}
+		n += len(part)
 	}
-	return len(p), nil
+	return n, nil
 }
 
 // upgrade takes over the connection of a request and runs a session of pipe mode on it.

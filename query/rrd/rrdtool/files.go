@@ -141,7 +141,7 @@ func (c *command) taken(name string) bool {
 	return err == nil && c.Base != "" && info.Mode().IsRegular() && c.noted(name, nil) == nil
 }
 
-// readNative reads the native file of a name. missing is the error if there is none.
+// readNative reads the native file of a name. missing is the error if there is no such file.
 func (c *command) readNative(name string, missing error) (f *rrdfile.File, err error) {
 	if !IsNative(c.Files, name) {
 		return nil, c.noted(name, missing)
