@@ -116,8 +116,15 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	}
 	charge := chargeFor(ctx)
 	var answer rondov1.ListResponse
+	definitions := make(map[*rra.Definition]*rondov1.Definition) // most series share one
 	for _, e := range page {
-		x := seriesOf(e, m.GetBrief())
+		x := seriesOf(e, true)
+		if !m.GetBrief() && e.Definition != nil {
+			if x.Definition = definitions[e.Definition]; x.Definition == nil {
+				x.Definition = definitionOf(e.Definition)
+				definitions[e.Definition] = x.Definition
+			}
+		}
 		if err := charge.texts(proto.Size(x)); err != nil {
 			return nil, err
 		}
