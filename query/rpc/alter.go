@@ -13,8 +13,7 @@ import (
 )
 
 // Alter changes the data sources, archives and step of a series, and keeps its history.
-func (s *Server) Alter(ctx context.Context, req *connect.Request[rondov1.AlterRequest]) (*connect.Response[rondov1.AlterResponse], error) {
-	m := req.Msg
+func (s *Server) Alter(ctx context.Context, m *rondov1.AlterRequest) (*rondov1.AlterResponse, error) {
 	switch {
 	case m.GetPath() == "":
 		return nil, invalid("no path")
@@ -39,12 +38,11 @@ func (s *Server) Alter(ctx context.Context, req *connect.Request[rondov1.AlterRe
 	if err != nil {
 		return nil, failOr(connect.CodeInvalidArgument, err, "alter %.200q", m.GetPath())
 	}
-	return connect.NewResponse(&rondov1.AlterResponse{Definition: definitionOf(made.Definition), KnownRows: rrdtool.KnownRows(&made)}), nil
+	return &rondov1.AlterResponse{Definition: definitionOf(made.Definition), KnownRows: rrdtool.KnownRows(&made)}, nil
 }
 
 // Tune changes the definition and the state of a series as rrdtool's tune does.
-func (s *Server) Tune(ctx context.Context, req *connect.Request[rondov1.TuneRequest]) (*connect.Response[rondov1.TuneResponse], error) {
-	m := req.Msg
+func (s *Server) Tune(ctx context.Context, m *rondov1.TuneRequest) (*rondov1.TuneResponse, error) {
 	if m.GetPath() == "" {
 		return nil, invalid("no path")
 	}
@@ -52,7 +50,7 @@ func (s *Server) Tune(ctx context.Context, req *connect.Request[rondov1.TuneRequ
 	if err != nil {
 		return nil, failOr(connect.CodeInvalidArgument, err, "tune %.200q", m.GetPath())
 	}
-	return connect.NewResponse(&rondov1.TuneResponse{Definition: definitionOf(made.Definition)}), nil
+	return &rondov1.TuneResponse{Definition: definitionOf(made.Definition)}, nil
 }
 
 // altered replaces the series of a path by the result of change and returns that. A dry run only

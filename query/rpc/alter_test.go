@@ -27,26 +27,26 @@ func TestAlterKeepsTheHistory(t *testing.T) {
 	}
 	for _, dry := range []bool{true, false} {
 		request.DryRun = dry
-		r, err := c.Alter(t.Context(), connect.NewRequest(request))
+		r, err := c.Alter(t.Context(), request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !equalText(r.Msg.GetDefinition(), want) || !cmp.Equal(r.Msg.GetKnownRows(), []int64{2, 2}) {
-			t.Errorf("dry run %v: %v", dry, r.Msg)
+		if !equalText(r.GetDefinition(), want) || !cmp.Equal(r.GetKnownRows(), []int64{2, 2}) {
+			t.Errorf("dry run %v: %v", dry, r)
 		}
-		info, err := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: "a"}))
+		info, err := c.Info(t.Context(), &rondov1.InfoRequest{Path: "a"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if changed := equalText(info.Msg.GetSeries().GetDefinition(), want); changed == dry {
-			t.Errorf("dry run %v: the series is %v", dry, info.Msg.GetSeries())
+		if changed := equalText(info.GetSeries().GetDefinition(), want); changed == dry {
+			t.Errorf("dry run %v: the series is %v", dry, info.GetSeries())
 		}
 	}
-	rows, err := c.Fetch(t.Context(), connect.NewRequest(&rondov1.FetchRequest{Path: "a", Start: "1699999000", End: "1699999019"}))
+	rows, err := c.Fetch(t.Context(), &rondov1.FetchRequest{Path: "a", Start: "1699999000", End: "1699999019"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := rows.Msg.GetColumns()[0]; got.GetDs() != "height" || !cmp.Equal(got.GetValues(), []float64{1.5, 2.5}) {
+	if got := rows.GetColumns()[0]; got.GetDs() != "height" || !cmp.Equal(got.GetValues(), []float64{1.5, 2.5}) {
 		t.Errorf("the history is %v", got)
 	}
 }
@@ -63,11 +63,11 @@ func TestTuneIsAllOrNothing(t *testing.T) {
 	c := client(t, url, false)
 	create(t, c, "-a") // a name that looks like an option
 	tune := func(args ...string) (*rondov1.Definition, error) {
-		r, err := c.Tune(t.Context(), connect.NewRequest(&rondov1.TuneRequest{Path: "-a", Args: args}))
+		r, err := c.Tune(t.Context(), &rondov1.TuneRequest{Path: "-a", Args: args})
 		if err != nil {
 			return nil, err
 		}
-		return r.Msg.GetDefinition(), nil
+		return r.GetDefinition(), nil
 	}
 	d, err := tune("--heartbeat", "in:60", "-i", "level:-5", "RRA#0:=50", "DEL:level")
 	if err != nil {
@@ -90,12 +90,12 @@ func TestTuneIsAllOrNothing(t *testing.T) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
-	info, err := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: "-a"}))
+	info, err := c.Info(t.Context(), &rondov1.InfoRequest{Path: "-a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !equalText(info.Msg.GetSeries().GetDefinition(), want) {
-		t.Errorf("after mistakes: %v", info.Msg.GetSeries())
+	if !equalText(info.GetSeries().GetDefinition(), want) {
+		t.Errorf("after mistakes: %v", info.GetSeries())
 	}
 }
 
@@ -108,7 +108,7 @@ func TestTuneTakesNoMemoryForWhatIsTooLarge(t *testing.T) {
 	for _, args := range [][]string{
 		{"RRA#0:+1000000000"}, {"RRA#0:=1000000000"}, {"RRA#0:=1000000000", "DELRRA:0"}, {"RRA:LAST:0.5:1:100000000"}, {"RRA#0:+99999999999999999"},
 	} {
-		_, err := c.Tune(t.Context(), connect.NewRequest(&rondov1.TuneRequest{Path: "a", Args: args}))
+		_, err := c.Tune(t.Context(), &rondov1.TuneRequest{Path: "a", Args: args})
 		if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), "values, at most") {
 			t.Errorf("%q: %v", args, err)
 		}
@@ -135,7 +135,7 @@ func TestAlterRefuses(t *testing.T) {
 		{&rondov1.AlterRequest{Path: "a", Rename: []*rondov1.AlterRequest_NewName{{Ds: "in", To: "a b"}}}, connect.CodeInvalidArgument, "'a b'"},
 		{&rondov1.AlterRequest{Path: "a", AddRra: []string{"RRA:MIN:0.5:1:2000000000"}}, connect.CodeInvalidArgument, "at most"},
 	} {
-		_, err := c.Alter(t.Context(), connect.NewRequest(tt.request))
+		_, err := c.Alter(t.Context(), tt.request)
 		if connect.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%v: %v, want %v with %q", tt.request, err, tt.code, tt.text)
 		}

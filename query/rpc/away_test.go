@@ -176,7 +176,7 @@ func TestLatestOutOfReachIsAnError(t *testing.T) {
 	for _, away := range []*atomic.Bool{&o.rows, &o.states} {
 		away.Store(true)
 		for _, m := range []*rondov1.LatestRequest{{Paths: []string{"a", "b"}}, {Prefix: "b"}} {
-			if got, err := o.rpc.Latest(t.Context(), connect.NewRequest(m)); connect.CodeOf(err) != connect.CodeUnavailable {
+			if got, err := o.rpc.Latest(t.Context(), m); connect.CodeOf(err) != connect.CodeUnavailable {
 				t.Errorf("%v: %v, %v", m, got, err)
 			}
 		}
@@ -227,7 +227,7 @@ func TestFetchAsksForEverythingOnce(t *testing.T) {
 	create(t, c, "a")
 	write(t, c, &rondov1.Sample{Path: "a", Update: "1699999500:5:5"})
 	store.asked = nil
-	if _, err := c.Fetch(t.Context(), connect.NewRequest(&rondov1.FetchRequest{Path: "a", Start: "1699999000", End: "1699999600"})); err != nil {
+	if _, err := c.Fetch(t.Context(), &rondov1.FetchRequest{Path: "a", Start: "1699999000", End: "1699999600"}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"Lookup", "Info", "FetchMany"}; !slices.Equal(store.asked, want) {

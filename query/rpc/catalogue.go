@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -25,8 +24,7 @@ import (
 const defaultStep = 300
 
 // Create makes one series.
-func (s *Server) Create(ctx context.Context, req *connect.Request[rondov1.CreateRequest]) (*connect.Response[rondov1.CreateResponse], error) {
-	m := req.Msg
+func (s *Server) Create(ctx context.Context, m *rondov1.CreateRequest) (*rondov1.CreateResponse, error) {
 	if m.GetPath() == "" {
 		return nil, invalid("no path")
 	}
@@ -59,7 +57,7 @@ func (s *Server) Create(ctx context.Context, req *connect.Request[rondov1.Create
 	if err != nil {
 		return nil, coded(err)
 	}
-	return connect.NewResponse(&rondov1.CreateResponse{Ref: uint64(ref)}), nil
+	return &rondov1.CreateResponse{Ref: uint64(ref)}, nil
 }
 
 func definition(m *rondov1.Definition) (*rra.Definition, error) {
@@ -75,28 +73,27 @@ func definition(m *rondov1.Definition) (*rra.Definition, error) {
 }
 
 // Drop removes a series with all its rows.
-func (s *Server) Drop(ctx context.Context, req *connect.Request[rondov1.DropRequest]) (*connect.Response[rondov1.DropResponse], error) {
-	if err := s.view(ctx).Drop(ctx, req.Msg.GetPath()); err != nil {
+func (s *Server) Drop(ctx context.Context, req *rondov1.DropRequest) (*rondov1.DropResponse, error) {
+	if err := s.view(ctx).Drop(ctx, req.GetPath()); err != nil {
 		return nil, coded(err)
 	}
-	return connect.NewResponse(&rondov1.DropResponse{}), nil
+	return &rondov1.DropResponse{}, nil
 }
 
 // Rename gives a series another path.
-func (s *Server) Rename(ctx context.Context, req *connect.Request[rondov1.RenameRequest]) (*connect.Response[rondov1.RenameResponse], error) {
-	if req.Msg.GetTo() == "" {
+func (s *Server) Rename(ctx context.Context, req *rondov1.RenameRequest) (*rondov1.RenameResponse, error) {
+	if req.GetTo() == "" {
 		return nil, invalid("no path to rename to")
 	}
-	if err := s.view(ctx).Rename(ctx, req.Msg.GetPath(), req.Msg.GetTo()); err != nil {
+	if err := s.view(ctx).Rename(ctx, req.GetPath(), req.GetTo()); err != nil {
 		return nil, coded(err)
 	}
-	return connect.NewResponse(&rondov1.RenameResponse{}), nil
+	return &rondov1.RenameResponse{}, nil
 }
 
 // List returns one page of series, in the order of their paths, or by labels in the order of their
 // references, as Select yields them.
-func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequest]) (*connect.Response[rondov1.ListResponse], error) {
-	m := req.Msg
+func (s *Server) List(ctx context.Context, m *rondov1.ListRequest) (*rondov1.ListResponse, error) {
 	limit, err := pageSize(m.GetLimit(), defaultPage, maxPage)
 	if err != nil {
 		return nil, err
@@ -136,7 +133,7 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	case more:
 		answer.NextPage = page[last].Path
 	}
-	return connect.NewResponse(&answer), nil
+	return &answer, nil
 }
 
 // page returns the first series of a query that are wanted, and whether there are more. Damaged
@@ -202,14 +199,14 @@ func matchersOf(ms []*typesv1.Matcher) ([]core.Matcher, error) {
 }
 
 // Labels returns the label names in use, or the values of one.
-func (s *Server) Labels(ctx context.Context, req *connect.Request[rondov1.LabelsRequest]) (*connect.Response[rondov1.LabelsResponse], error) {
-	found, err := s.view(ctx).Labels(ctx, core.LabelQuery{Name: req.Msg.GetName()})
+func (s *Server) Labels(ctx context.Context, req *rondov1.LabelsRequest) (*rondov1.LabelsResponse, error) {
+	found, err := s.view(ctx).Labels(ctx, core.LabelQuery{Name: req.GetName()})
 	if err != nil {
 		return nil, fail(err, "labels")
 	}
 	values := found.Texts
 	if len(values) > maxLabelValues {
-		return nil, exhausted("%d values of label %.200q, at most %d are given", len(values), req.Msg.GetName(), maxLabelValues)
+		return nil, exhausted("%d values of label %.200q, at most %d are given", len(values), req.GetName(), maxLabelValues)
 	}
 	charge := chargeFor(ctx)
 	for _, v := range values {
@@ -217,7 +214,7 @@ func (s *Server) Labels(ctx context.Context, req *connect.Request[rondov1.Labels
 			return nil, err
 		}
 	}
-	return connect.NewResponse(&rondov1.LabelsResponse{Values: values}), nil
+	return &rondov1.LabelsResponse{Values: values}, nil
 }
 
 func seriesOf(e core.Series, brief bool) *rondov1.Series {

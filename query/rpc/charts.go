@@ -20,8 +20,7 @@ import (
 )
 
 // Charts returns charts of the series below a prefix.
-func (s *Server) Charts(ctx context.Context, req *connect.Request[rondov1.ChartsRequest]) (*connect.Response[rondov1.ChartsResponse], error) {
-	m := req.Msg
+func (s *Server) Charts(ctx context.Context, m *rondov1.ChartsRequest) (*rondov1.ChartsResponse, error) {
 	limit, err := pageSize(m.GetLimit(), defaultCharts, maxCharts)
 	if err != nil {
 		return nil, err
@@ -47,7 +46,7 @@ func (s *Server) Charts(ctx context.Context, req *connect.Request[rondov1.Charts
 		}
 		answer.Charts = append(answer.Charts, x)
 	}
-	return connect.NewResponse(&answer), nil
+	return &answer, nil
 }
 
 // assembled returns all charts of a host, or of a folder if no host is called so.

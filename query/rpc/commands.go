@@ -78,15 +78,15 @@ func (l *Commands) Close(grace time.Duration) {
 }
 
 // Exec runs one of rrdtool's verbs and streams its output.
-func (l *Commands) Exec(ctx context.Context, req *connect.Request[rondov1.ExecRequest], stream *connect.ServerStream[rondov1.ExecResponse]) error {
+func (l *Commands) Exec(ctx context.Context, req *rondov1.ExecRequest, stream *connect.ServerStream[rondov1.ExecResponse]) error {
 	out := bufio.NewWriterSize(sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) }), chunkBytes)
 	errOut := bufio.NewWriter(sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) }))
-	env, err := l.environment(ctx, req.Msg)
+	env, err := l.environment(ctx, req)
 	if err != nil {
 		return err
 	}
-	env.Stdin, env.Stdout, env.Stderr = bytes.NewReader(req.Msg.GetStdin()), out, errOut
-	code := int32(rrdtool.Run(ctx, env, req.Msg.GetArgv()))
+	env.Stdin, env.Stdout, env.Stderr = bytes.NewReader(req.GetStdin()), out, errOut
+	code := int32(rrdtool.Run(ctx, env, req.GetArgv()))
 	if err := cmp.Or(out.Flush(), errOut.Flush()); err != nil {
 		return err
 	}
@@ -155,11 +155,11 @@ func location(tz string, set bool) *time.Location {
 const SeriesFile = "series:"
 
 // Control passes a command to a receiver and returns its answer.
-func (l *Commands) Control(ctx context.Context, req *connect.Request[rondov1.ControlRequest]) (*connect.Response[rondov1.ControlResponse], error) {
+func (l *Commands) Control(ctx context.Context, req *rondov1.ControlRequest) (*rondov1.ControlResponse, error) {
 	if l.Command == nil {
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New("this server takes no commands"))
 	}
-	columns, rows, err := l.Command(ctx, req.Msg.GetReceiver(), req.Msg.GetArgs())
+	columns, rows, err := l.Command(ctx, req.GetReceiver(), req.GetArgs())
 	if err != nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, err)
 	}
@@ -167,5 +167,5 @@ func (l *Commands) Control(ctx context.Context, req *connect.Request[rondov1.Con
 	for _, r := range rows {
 		answer.Rows = append(answer.Rows, &rondov1.ControlResponse_Row{Cells: r})
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }

@@ -70,7 +70,7 @@ func dialLocal(t *testing.T, dir string) *rpc.Client {
 // run runs a verb and returns what it prints.
 func run(t *testing.T, c *rpc.Client, req *rondov1.ExecRequest) (stdout, stderr string, code int32) {
 	t.Helper()
-	stream, err := c.Exec(t.Context(), connect.NewRequest(req))
+	stream, err := c.Exec(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestBackupStreams(t *testing.T) {
 	if _, errOut, code := run(t, c, &rondov1.ExecRequest{Argv: strings.Fields("create a.rrd -b 1000000000 DS:v:GAUGE:20:U:U RRA:LAST:0.5:1:5")}); code != 0 {
 		t.Fatal(errOut)
 	}
-	stream, err := c.Backup(t.Context(), connect.NewRequest(&rondov1.BackupRequest{}))
+	stream, err := c.Backup(t.Context(), &rondov1.BackupRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestBackupStreams(t *testing.T) {
 	if _, err := enginetest.OpenDir(t, to, core.Options{}).Lookup("a"); err != nil {
 		t.Error(err)
 	}
-	problems, err := c.Check(t.Context(), connect.NewRequest(&rondov1.CheckRequest{}))
+	problems, err := c.Check(t.Context(), &rondov1.CheckRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestLocalIsNotServedOnTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	stream, err := c.Exec(t.Context(), connect.NewRequest(&rondov1.ExecRequest{Argv: []string{"list"}}))
+	stream, err := c.Exec(t.Context(), &rondov1.ExecRequest{Argv: []string{"list"}})
 	if err == nil {
 		for stream.Receive() {
 			t.Errorf("received %v", stream.Msg())

@@ -80,14 +80,14 @@ func TestListGoesPastDamage(t *testing.T) {
 		var got []string
 		var err error
 		for err == nil {
-			var page *connect.Response[rondov1.ListResponse]
-			if page, err = c.List(ctx, connect.NewRequest(tt.req)); err != nil {
+			var page *rondov1.ListResponse
+			if page, err = c.List(ctx, tt.req); err != nil {
 				break
 			}
-			for _, s := range page.Msg.GetSeries() {
+			for _, s := range page.GetSeries() {
 				got = append(got, s.GetPath())
 			}
-			if tt.req.Page = page.Msg.GetNextPage(); tt.req.Page == "" {
+			if tt.req.Page = page.GetNextPage(); tt.req.Page == "" {
 				break
 			}
 		}
@@ -99,14 +99,14 @@ func TestListGoesPastDamage(t *testing.T) {
 	latest := &rondov1.LatestRequest{Limit: 2}
 	var got []string
 	for err = nil; err == nil; {
-		var page *connect.Response[rondov1.LatestResponse]
-		if page, err = c.Latest(ctx, connect.NewRequest(latest)); err != nil {
+		var page *rondov1.LatestResponse
+		if page, err = c.Latest(ctx, latest); err != nil {
 			break
 		}
-		for _, s := range page.Msg.GetSeries() {
+		for _, s := range page.GetSeries() {
 			got = append(got, s.GetPath())
 		}
-		if latest.Page = page.Msg.GetNextPage(); latest.Page == "" {
+		if latest.Page = page.GetNextPage(); latest.Page == "" {
 			break
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Dashboards returns the names and titles of the saved dashboards that the user may see.
-func (s *Server) Dashboards(ctx context.Context, req *connect.Request[rondov1.DashboardsRequest]) (*connect.Response[rondov1.DashboardsResponse], error) {
+func (s *Server) Dashboards(ctx context.Context, req *rondov1.DashboardsRequest) (*rondov1.DashboardsResponse, error) {
 	if s.Pages == nil {
 		return s.UnimplementedRondoHandler.Dashboards(ctx, req)
 	}
@@ -29,15 +29,15 @@ func (s *Server) Dashboards(ctx context.Context, req *connect.Request[rondov1.Da
 		}
 		answer.Dashboards = append(answer.Dashboards, &rondov1.DashboardEntry{Name: e.Name, Title: e.Title})
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // Dashboard returns one saved dashboard, with the graphs that the user may see.
-func (s *Server) Dashboard(ctx context.Context, req *connect.Request[rondov1.DashboardRequest]) (*connect.Response[rondov1.DashboardResponse], error) {
+func (s *Server) Dashboard(ctx context.Context, req *rondov1.DashboardRequest) (*rondov1.DashboardResponse, error) {
 	if s.Pages == nil {
 		return s.UnimplementedRondoHandler.Dashboard(ctx, req)
 	}
-	name := req.Msg.GetName()
+	name := req.GetName()
 	text, page, err := s.Pages.ReadFor(access.From(ctx), name)
 	parse, mistake := errors.AsType[*dashboards.ParseError](err)
 	if err != nil && !mistake {
@@ -50,41 +50,41 @@ func (s *Server) Dashboard(ctx context.Context, req *connect.Request[rondov1.Das
 	answer := &rondov1.DashboardResponse{Name: name, Text: text}
 	if mistake {
 		answer.Problem = bounded(parse).Error()
-		return connect.NewResponse(answer), nil
+		return answer, nil
 	}
 	answer.Title = page.Title
 	for _, g := range page.Graphs {
 		answer.Graphs = append(answer.Graphs, &rondov1.DashboardGraph{Title: g.Title, Arg: g.Args, Line: int32(g.Line)})
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // SaveDashboard saves a dashboard. It is refused unless MaySave is set.
-func (s *Server) SaveDashboard(ctx context.Context, req *connect.Request[rondov1.SaveDashboardRequest]) (*connect.Response[rondov1.SaveDashboardResponse], error) {
+func (s *Server) SaveDashboard(ctx context.Context, req *rondov1.SaveDashboardRequest) (*rondov1.SaveDashboardResponse, error) {
 	if s.Pages == nil {
 		return s.UnimplementedRondoHandler.SaveDashboard(ctx, req)
 	}
 	if err := s.maySave(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.Pages.Save(ctx, req.Msg.GetName(), req.Msg.GetText()); err != nil {
-		return nil, dashboardError(req.Msg.GetName(), err)
+	if err := s.Pages.Save(ctx, req.GetName(), req.GetText()); err != nil {
+		return nil, dashboardError(req.GetName(), err)
 	}
-	return connect.NewResponse(&rondov1.SaveDashboardResponse{}), nil
+	return &rondov1.SaveDashboardResponse{}, nil
 }
 
 // DropDashboard removes a saved dashboard. It is refused unless MaySave is set.
-func (s *Server) DropDashboard(ctx context.Context, req *connect.Request[rondov1.DropDashboardRequest]) (*connect.Response[rondov1.DropDashboardResponse], error) {
+func (s *Server) DropDashboard(ctx context.Context, req *rondov1.DropDashboardRequest) (*rondov1.DropDashboardResponse, error) {
 	if s.Pages == nil {
 		return s.UnimplementedRondoHandler.DropDashboard(ctx, req)
 	}
 	if err := s.maySave(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.Pages.Drop(ctx, req.Msg.GetName()); err != nil {
-		return nil, dashboardError(req.Msg.GetName(), err)
+	if err := s.Pages.Drop(ctx, req.GetName()); err != nil {
+		return nil, dashboardError(req.GetName(), err)
 	}
-	return connect.NewResponse(&rondov1.DropDashboardResponse{}), nil
+	return &rondov1.DropDashboardResponse{}, nil
 }
 
 // maySave returns why the user of a request may not change dashboards; nil: it may.

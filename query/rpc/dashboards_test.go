@@ -29,19 +29,19 @@ func TestDashboards(t *testing.T) {
 	c := serveDashboards(t, db, true)
 	ctx := t.Context()
 	text := "title: Web\ngraph: Load\nLINE:5#f00:five \n"
-	if _, err := c.SaveDashboard(ctx, connect.NewRequest(&rondov1.SaveDashboardRequest{Name: "web", Text: text})); err != nil {
+	if _, err := c.SaveDashboard(ctx, &rondov1.SaveDashboardRequest{Name: "web", Text: text}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := c.Dashboards(ctx, connect.NewRequest(&rondov1.DashboardsRequest{}))
-	if err != nil || !list.Msg.GetMaySave() || len(list.Msg.GetDashboards()) != 1 || list.Msg.GetDashboards()[0].GetTitle() != "Web" {
+	list, err := c.Dashboards(ctx, &rondov1.DashboardsRequest{})
+	if err != nil || !list.GetMaySave() || len(list.GetDashboards()) != 1 || list.GetDashboards()[0].GetTitle() != "Web" {
 		t.Fatalf("got %v, %v", list, err)
 	}
-	one, err := c.Dashboard(ctx, connect.NewRequest(&rondov1.DashboardRequest{Name: "web"}))
+	one, err := c.Dashboard(ctx, &rondov1.DashboardRequest{Name: "web"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := one.Msg; m.GetText() != text || m.GetTitle() != "Web" || len(m.GetGraphs()) != 1 || m.GetGraphs()[0].GetArg()[0] != "LINE:5#f00:five " || m.GetProblem() != "" {
-		t.Errorf("got %v", m)
+	if one.GetText() != text || one.GetTitle() != "Web" || len(one.GetGraphs()) != 1 || one.GetGraphs()[0].GetArg()[0] != "LINE:5#f00:five " || one.GetProblem() != "" {
+		t.Errorf("got %v", one)
 	}
 	for _, tt := range []struct {
 		name, text string
@@ -52,18 +52,18 @@ func TestDashboards(t *testing.T) {
 		{"../web", text, connect.CodeInvalidArgument, "name"},
 		{"", text, connect.CodeInvalidArgument, "name"},
 	} {
-		_, err := c.SaveDashboard(ctx, connect.NewRequest(&rondov1.SaveDashboardRequest{Name: tt.name, Text: tt.text}))
+		_, err := c.SaveDashboard(ctx, &rondov1.SaveDashboardRequest{Name: tt.name, Text: tt.text})
 		if connect.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("save %q %q: %v", tt.name, tt.text, err)
 		}
 	}
-	if _, err := c.Dashboard(ctx, connect.NewRequest(&rondov1.DashboardRequest{Name: "nosuch"})); connect.CodeOf(err) != connect.CodeNotFound {
+	if _, err := c.Dashboard(ctx, &rondov1.DashboardRequest{Name: "nosuch"}); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Errorf("one that is not there: %v", err)
 	}
-	if _, err := c.DropDashboard(ctx, connect.NewRequest(&rondov1.DropDashboardRequest{Name: "web"})); err != nil {
+	if _, err := c.DropDashboard(ctx, &rondov1.DropDashboardRequest{Name: "web"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.DropDashboard(ctx, connect.NewRequest(&rondov1.DropDashboardRequest{Name: "web"})); connect.CodeOf(err) != connect.CodeNotFound {
+	if _, err := c.DropDashboard(ctx, &rondov1.DropDashboardRequest{Name: "web"}); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Errorf("dropped twice: %v", err)
 	}
 }
@@ -75,14 +75,14 @@ func TestDashboardsAreChangedOnTheMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := serveDashboards(t, db, false)
-	if _, err := c.SaveDashboard(t.Context(), connect.NewRequest(&rondov1.SaveDashboardRequest{Name: "web"})); connect.CodeOf(err) != connect.CodePermissionDenied {
+	if _, err := c.SaveDashboard(t.Context(), &rondov1.SaveDashboardRequest{Name: "web"}); connect.CodeOf(err) != connect.CodePermissionDenied {
 		t.Errorf("save: %v", err)
 	}
-	if _, err := c.DropDashboard(t.Context(), connect.NewRequest(&rondov1.DropDashboardRequest{Name: "web"})); connect.CodeOf(err) != connect.CodePermissionDenied {
+	if _, err := c.DropDashboard(t.Context(), &rondov1.DropDashboardRequest{Name: "web"}); connect.CodeOf(err) != connect.CodePermissionDenied {
 		t.Errorf("drop: %v", err)
 	}
-	list, err := c.Dashboards(t.Context(), connect.NewRequest(&rondov1.DashboardsRequest{}))
-	if err != nil || list.Msg.GetMaySave() || len(list.Msg.GetDashboards()) != 1 {
+	list, err := c.Dashboards(t.Context(), &rondov1.DashboardsRequest{})
+	if err != nil || list.GetMaySave() || len(list.GetDashboards()) != 1 {
 		t.Errorf("got %v, %v", list, err)
 	}
 }

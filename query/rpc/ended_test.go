@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/unixsocket"
@@ -19,11 +17,11 @@ import (
 func TestKilledServerIsToldOf(t *testing.T) {
 	calls := map[string]func(c *rpc.Client) error{
 		"a call": func(c *rpc.Client) error {
-			_, err := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: "a"}))
+			_, err := c.Info(t.Context(), &rondov1.InfoRequest{Path: "a"})
 			return err
 		},
 		"a stream": func(c *rpc.Client) error {
-			s, err := c.Exec(t.Context(), connect.NewRequest(&rondov1.ExecRequest{Argv: []string{"last", "a"}}))
+			s, err := c.Exec(t.Context(), &rondov1.ExecRequest{Argv: []string{"last", "a"}})
 			if err != nil {
 				return err
 			}
@@ -103,9 +101,9 @@ func TestPortWithoutHTTPIsToldOf(t *testing.T) {
 		}
 	}()
 	c := rpcAt(t, "http://"+l.Addr().String())
-	_, call := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: "a"}))
+	_, call := c.Info(t.Context(), &rondov1.InfoRequest{Path: "a"})
 	_, session := c.Pipe(t.Context())
-	stream, err := c.Far.Tail(t.Context(), connect.NewRequest(&rondov1.TailRequest{Paths: []string{"a"}}))
+	stream, err := c.Far.Tail(t.Context(), &rondov1.TailRequest{Paths: []string{"a"}})
 	if err == nil {
 		stream.Receive()
 		err = stream.Err()

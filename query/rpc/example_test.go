@@ -25,20 +25,20 @@ func Example() {
 	ctx := context.Background()
 	// docs/rpc.md: client
 	c := rondov1.NewRondoClient(http.DefaultClient, url)
-	_, err := c.Create(ctx, connect.NewRequest(&rondov1.CreateRequest{
+	_, err := c.Create(ctx, &rondov1.CreateRequest{
 		Path: "web1/load", Start: "1700000000",
 		Definition: &rondov1.Definition{Step: 10, Ds: []string{"DS:load:GAUGE:20:0:U"}, Rra: []string{"10s for 1d"}},
-	}))
+	})
 	if err != nil && connect.CodeOf(err) != connect.CodeAlreadyExists {
 		log.Fatal(err)
 	}
-	w, err := c.Write(ctx, connect.NewRequest(&rondov1.WriteRequest{Samples: []*rondov1.Sample{{
+	w, err := c.Write(ctx, &rondov1.WriteRequest{Samples: []*rondov1.Sample{{
 		Path: "web1/load", TimeUs: 1700000010_000000, Values: []*rondov1.Value{{Value: &rondov1.Value_Float{Float: 0.5}}},
-	}}}))
+	}}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(w.Msg.GetAccepted(), "stored,", w.Msg.GetLate(), "late,", w.Msg.GetRefused(), "refused", w.Msg.GetRejections())
+	fmt.Println(w.GetAccepted(), "stored,", w.GetLate(), "late,", w.GetRefused(), "refused", w.GetRejections())
 	// docs/rpc.md: end
 
 	// Output: 1 stored, 0 late, 0 refused []

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -18,8 +16,7 @@ import (
 )
 
 // Fetch returns the rows of the archive that serves the requested range best.
-func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRequest]) (*connect.Response[rondov1.FetchResponse], error) {
-	m := req.Msg
+func (s *Server) Fetch(ctx context.Context, m *rondov1.FetchRequest) (*rondov1.FetchResponse, error) {
 	start, end, err := timeRange(m, s.now())
 	switch {
 	case err != nil:
@@ -61,7 +58,7 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRe
 			c.Values = append(c.Values, v)
 		}
 	}
-	return connect.NewResponse(rows), nil
+	return rows, nil
 }
 
 // A ranged is a request for the rows of a range.

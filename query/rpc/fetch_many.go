@@ -16,8 +16,7 @@ import (
 
 // FetchMany returns rows of several series. What is wrong with one selection stands in its result;
 // the others are answered.
-func (s *Server) FetchMany(ctx context.Context, req *connect.Request[rondov1.FetchManyRequest]) (*connect.Response[rondov1.FetchManyResponse], error) {
-	m := req.Msg
+func (s *Server) FetchMany(ctx context.Context, m *rondov1.FetchManyRequest) (*rondov1.FetchManyResponse, error) {
 	r, err := s.manyRange(m)
 	if err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func (s *Server) FetchMany(ctx context.Context, req *connect.Request[rondov1.Fet
 	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return nil, fail(err, "fetch")
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // manyRange checks a FetchMany and returns the range that it asks for.

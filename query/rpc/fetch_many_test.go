@@ -21,7 +21,7 @@ func TestFetchManyAnswersEachSelection(t *testing.T) {
 		update := fmt.Sprintf("%d:%d:%d", 1699999010+10*i, 100*i, i)
 		write(t, c, &rondov1.Sample{Path: "a", Update: update}, &rondov1.Sample{Path: "b", Update: update})
 	}
-	r, err := c.FetchMany(t.Context(), connect.NewRequest(&rondov1.FetchManyRequest{
+	r, err := c.FetchMany(t.Context(), &rondov1.FetchManyRequest{
 		Select: []*rondov1.Selection{
 			{Path: "a", Ds: []string{"level"}},
 			{Path: "nosuch"},
@@ -32,11 +32,11 @@ func TestFetchManyAnswersEachSelection(t *testing.T) {
 			{Path: "a", Ds: []string{"level", "in"}},
 		},
 		Start: "1699999000", End: "1699999600", MaxPoints: 12,
-	}))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := r.Msg.GetResults()
+	got := r.GetResults()
 	codes := make([]string, len(got))
 	for i, x := range got {
 		codes[i] = x.GetCode()
@@ -60,18 +60,18 @@ func TestFetchManyAnswersEachSelection(t *testing.T) {
 	if both.GetColumns()[0].GetDs() != "level" || both.GetColumns()[1].GetDs() != "in" {
 		t.Errorf("columns in the order asked: %v", both)
 	}
-	all, err := c.FetchMany(t.Context(), connect.NewRequest(&rondov1.FetchManyRequest{
+	all, err := c.FetchMany(t.Context(), &rondov1.FetchManyRequest{
 		Select: []*rondov1.Selection{{Path: "a"}}, Start: "1699999000", End: "1699999599",
-	}))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := c.Fetch(t.Context(), connect.NewRequest(&rondov1.FetchRequest{Path: "a", Start: "1699999000", End: "1699999599"}))
+	one, err := c.Fetch(t.Context(), &rondov1.FetchRequest{Path: "a", Start: "1699999000", End: "1699999599"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows := all.Msg.GetResults()[0].GetRows(); rows.GetStep() != 10 || fmt.Sprint(rows) != fmt.Sprint(one.Msg) {
-		t.Errorf("without points: %v\nFetch gives %v", rows, one.Msg)
+	if rows := all.GetResults()[0].GetRows(); rows.GetStep() != 10 || fmt.Sprint(rows) != fmt.Sprint(one) {
+		t.Errorf("without points: %v\nFetch gives %v", rows, one)
 	}
 }
 
@@ -98,23 +98,23 @@ func TestFetchManyIsBounded(t *testing.T) {
 		{"time", &rondov1.FetchManyRequest{Select: one, Start: "soon"}, "start time"},
 		{"order", &rondov1.FetchManyRequest{Select: one, Start: "now", End: "-1d"}, "is not before end"},
 	} {
-		_, err := c.FetchMany(t.Context(), connect.NewRequest(tt.m))
+		_, err := c.FetchMany(t.Context(), tt.m)
 		if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		}
 	}
-	r, err := c.FetchMany(t.Context(), connect.NewRequest(&rondov1.FetchManyRequest{Select: one, Start: "1980-01-01", End: "1700000000"}))
+	r, err := c.FetchMany(t.Context(), &rondov1.FetchManyRequest{Select: one, Start: "1980-01-01", End: "1700000000"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x := r.Msg.GetResults()[0]; x.GetCode() != "resource_exhausted" || !strings.Contains(x.GetError(), "at most 20000 are given of a series") {
+	if x := r.GetResults()[0]; x.GetCode() != "resource_exhausted" || !strings.Contains(x.GetError(), "at most 20000 are given of a series") {
 		t.Errorf("many years of rows: %.200s", x.String())
 	}
-	r, err = c.FetchMany(t.Context(), connect.NewRequest(&rondov1.FetchManyRequest{Select: one, Start: "1980-01-01", End: "1700000000", MaxPoints: 10}))
+	r, err = c.FetchMany(t.Context(), &rondov1.FetchManyRequest{Select: one, Start: "1980-01-01", End: "1700000000", MaxPoints: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x := r.Msg.GetResults()[0]; x.GetCode() != "resource_exhausted" || !strings.Contains(x.GetError(), "would be read") {
+	if x := r.GetResults()[0]; x.GetCode() != "resource_exhausted" || !strings.Contains(x.GetError(), "would be read") {
 		t.Errorf("ten rows of many years of rows: %.200s", x.String())
 	}
 }
@@ -129,18 +129,18 @@ func TestFetchManyGivesTheRowsAfterATime(t *testing.T) {
 	for at := int64(1_700_000_010); at <= 1_700_000_600; at += 10 {
 		samples = append(samples, &rondov1.Sample{Path: "a", Update: fmt.Sprintf("%d:%d:%d", at, at%70, at/10)})
 	}
-	if _, err := c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{Samples: samples})); err != nil {
+	if _, err := c.Write(t.Context(), &rondov1.WriteRequest{Samples: samples}); err != nil {
 		t.Fatal(err)
 	}
 	for _, points := range []int32{0, 100, 12} {
 		m := &rondov1.FetchManyRequest{Select: []*rondov1.Selection{{Path: "a"}}, Start: "1699999990", End: "1700000600", MaxPoints: points}
 		rows := func(after int64) *rondov1.FetchResponse {
 			m.After = after
-			r, err := c.FetchMany(t.Context(), connect.NewRequest(m))
-			if err != nil || r.Msg.GetResults()[0].GetError() != "" {
-				t.Fatal(err, r.Msg.GetResults())
+			r, err := c.FetchMany(t.Context(), m)
+			if err != nil || r.GetResults()[0].GetError() != "" {
+				t.Fatal(err, r.GetResults())
 			}
-			return r.Msg.GetResults()[0].GetRows()
+			return r.GetResults()[0].GetRows()
 		}
 		whole := rows(0)
 		n := int64(len(whole.GetColumns()[0].GetValues()))

@@ -34,20 +34,19 @@ func HealthHandler(ready func() bool) http.Handler {
 	// The wrapper messages have the bytes of grpc.health.v1's messages: one string, or one number,
 	// as field 1. Messages of grpc.health.v1's own names would clash in a program that also links
 	// gRPC.
-	check := func(_ context.Context, req *connect.Request[wrapperspb.StringValue]) (*connect.Response[wrapperspb.Int32Value], error) {
-		switch req.Msg.GetValue() {
+	check := func(_ context.Context, req *wrapperspb.StringValue) (*wrapperspb.Int32Value, error) {
+		switch req.GetValue() {
 		case "", rondov1.RondoName:
 		default:
 			return nil, connect.NewError(connect.CodeNotFound, errors.New("unknown service"))
 		}
-		status := wrapperspb.Int32(healthNotServing)
-		if ready() {
-			status = wrapperspb.Int32(healthServing)
+		if !ready() {
+			return wrapperspb.Int32(healthNotServing), nil
 		}
-		return connect.NewResponse(status), nil
+		return wrapperspb.Int32(healthServing), nil
 	}
 	const most = 1 << 10 // bytes of a service's name
-	return connect.NewUnaryHandler(
+	return connect.NewUnaryHandlerSimple(
 		HealthProcedure, check, connect.WithReadMaxBytes(most), connect.WithCodec(healthJSON{"json"}), connect.WithCodec(healthJSON{"json; charset=utf-8"}),
 	)
 }

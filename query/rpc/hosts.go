@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/internal/access"
@@ -15,8 +14,7 @@ import (
 )
 
 // Hosts returns machines and how they do.
-func (s *Server) Hosts(ctx context.Context, req *connect.Request[rondov1.HostsRequest]) (*connect.Response[rondov1.HostsResponse], error) {
-	m := req.Msg
+func (s *Server) Hosts(ctx context.Context, m *rondov1.HostsRequest) (*rondov1.HostsResponse, error) {
 	limit, err := pageSize(m.GetLimit(), defaultNodes, search.MaxNodes)
 	switch {
 	case err != nil:
@@ -43,7 +41,7 @@ func (s *Server) Hosts(ctx context.Context, req *connect.Request[rondov1.HostsRe
 		}
 		answer.Hosts = append(answer.Hosts, x)
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // maxHostText bounds the words of a request for hosts, in bytes.

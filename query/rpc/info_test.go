@@ -3,8 +3,6 @@ package rpc_test
 import (
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
@@ -27,11 +25,11 @@ func TestInfoTellsTheBandOfFailures(t *testing.T) {
 	if _, err := store.Create(t.Context(), core.Spec{Path: "hw", Definition: d}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: "hw"}))
+	r, err := c.Info(t.Context(), &rondov1.InfoRequest{Path: "hw"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := r.Msg.GetArchives()
+	got := r.GetArchives()
 	if len(got) != len(d.Archives) {
 		t.Fatalf("%d archives, %d of them told", len(d.Archives), len(got))
 	}

@@ -14,8 +14,7 @@ import (
 )
 
 // Latest returns the newest rows of many series at once.
-func (s *Server) Latest(ctx context.Context, req *connect.Request[rondov1.LatestRequest]) (*connect.Response[rondov1.LatestResponse], error) {
-	m := req.Msg
+func (s *Server) Latest(ctx context.Context, m *rondov1.LatestRequest) (*rondov1.LatestResponse, error) {
 	limit, err := pageSize(m.GetLimit(), defaultPage, maxPage)
 	switch {
 	case err != nil:
@@ -38,7 +37,7 @@ func (s *Server) Latest(ctx context.Context, req *connect.Request[rondov1.Latest
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(r.answer), nil
+	return r.answer, nil
 }
 
 // A latestReader reads the rows of one Latest.

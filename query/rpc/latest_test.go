@@ -17,11 +17,11 @@ import (
 // latest returns the path, the end and the level of each series in an answer of Latest.
 func latest(t *testing.T, c rondov1.RondoClient, req *rondov1.LatestRequest) (lines []string, next string) {
 	t.Helper()
-	r, err := c.Latest(t.Context(), connect.NewRequest(req))
+	r, err := c.Latest(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range r.Msg.GetSeries() {
+	for _, s := range r.GetSeries() {
 		var line strings.Builder
 		line.WriteString(fmt.Sprintf("%s %d+%d", s.GetPath(), s.GetEnd(), s.GetStep()))
 		for _, col := range s.GetColumns() {
@@ -31,7 +31,7 @@ func latest(t *testing.T, c rondov1.RondoClient, req *rondov1.LatestRequest) (li
 		}
 		lines = append(lines, line.String())
 	}
-	return lines, r.Msg.GetNextPage()
+	return lines, r.GetNextPage()
 }
 
 // Whoever watches many series had to ask for each of them.
@@ -80,20 +80,20 @@ func TestLatestTakesTheFinestArchive(t *testing.T) {
 		"b": {"RRA:MAX:0.5:4:10", "RRA:MIN:0.5:1:10"},
 		"c": {"RRA:HWPREDICT:10:0.1:0.1:4"},
 	} {
-		_, err := c.Create(t.Context(), connect.NewRequest(&rondov1.CreateRequest{
+		_, err := c.Create(t.Context(), &rondov1.CreateRequest{
 			Path: path, Start: "1699999000", Definition: &rondov1.Definition{Step: 10, Ds: []string{"DS:x:GAUGE:20:U:U"}, Rra: archives},
-		}))
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		write(t, c, &rondov1.Sample{Path: path, Update: "1699999010:1"}, &rondov1.Sample{Path: path, Update: "1699999020:3"})
 	}
-	r, err := c.Latest(t.Context(), connect.NewRequest(&rondov1.LatestRequest{Rows: 2}))
+	r, err := c.Latest(t.Context(), &rondov1.LatestRequest{Rows: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make(map[string][]float64)
-	for _, s := range r.Msg.GetSeries() {
+	for _, s := range r.GetSeries() {
 		for _, col := range s.GetColumns() {
 			got[fmt.Sprint(s.GetPath(), s.GetStep())] = col.GetValues()
 		}
@@ -113,7 +113,7 @@ func TestLatestIsBounded(t *testing.T) {
 		{Limit: -1},
 		{Paths: make([]string, 1001)},
 	} {
-		if _, err := c.Latest(t.Context(), connect.NewRequest(req)); connect.CodeOf(err) != connect.CodeInvalidArgument {
+		if _, err := c.Latest(t.Context(), req); connect.CodeOf(err) != connect.CodeInvalidArgument {
 			t.Errorf("%v: %v, want invalid_argument", req, err)
 		}
 	}
@@ -135,15 +135,15 @@ func TestNewestRowsHaveUnits(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, err := c.Latest(t.Context(), connect.NewRequest(&rondov1.LatestRequest{Paths: []string{path}}))
+		r, err := c.Latest(t.Context(), &rondov1.LatestRequest{Paths: []string{path}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+		info, err := c.Info(t.Context(), &rondov1.InfoRequest{Path: path})
 		if err != nil {
 			t.Fatal(err)
 		}
-		row, state := r.Msg.GetSeries()[0].GetColumns()[1].GetUnit(), info.Msg.GetSources()[1].GetUnit()
+		row, state := r.GetSeries()[0].GetColumns()[1].GetUnit(), info.GetSources()[1].GetUnit()
 		if row != want || state != want {
 			t.Errorf("%s: unit %q of the row, %q of the state, want %q", path, row, state, want)
 		}

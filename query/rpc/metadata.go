@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -18,8 +17,7 @@ import (
 )
 
 // Metadata returns one page of metadata: text, units, description and age of paths.
-func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.MetadataRequest]) (*connect.Response[rondov1.MetadataResponse], error) {
-	m := req.Msg
+func (s *Server) Metadata(ctx context.Context, m *rondov1.MetadataRequest) (*rondov1.MetadataResponse, error) {
 	limit, err := pageSize(m.GetLimit(), defaultPage, maxPage)
 	if err != nil {
 		return nil, err
@@ -40,12 +38,12 @@ func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.Meta
 		}
 		page.Metadata = append(page.Metadata, p)
 	}
-	return connect.NewResponse(&page), nil
+	return &page, nil
 }
 
 // SetMetadata replaces the metadata of paths.
-func (s *Server) SetMetadata(ctx context.Context, req *connect.Request[rondov1.SetMetadataRequest]) (*connect.Response[rondov1.SetMetadataResponse], error) {
-	ms := req.Msg.GetMetadata()
+func (s *Server) SetMetadata(ctx context.Context, req *rondov1.SetMetadataRequest) (*rondov1.SetMetadataResponse, error) {
+	ms := req.GetMetadata()
 	if len(ms) > maxPage {
 		return nil, invalid("%d paths in one request, at most %d are possible", len(ms), maxPage)
 	}
@@ -74,7 +72,7 @@ func (s *Server) SetMetadata(ctx context.Context, req *connect.Request[rondov1.S
 		}
 	}
 	slices.SortStableFunc(answer.Rejections, func(a, b *rondov1.Rejection) int { return cmp.Compare(a.GetIndex(), b.GetIndex()) })
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // metadata checks the metadata of one path in a request.

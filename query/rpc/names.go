@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -33,12 +32,12 @@ func (s *Server) names() *search.Index {
 }
 
 // Search finds series and folders by words.
-func (s *Server) Search(ctx context.Context, req *connect.Request[rondov1.SearchRequest]) (*connect.Response[rondov1.SearchResponse], error) {
-	limit, err := pageSize(req.Msg.GetLimit(), defaultHits, search.MaxHits)
+func (s *Server) Search(ctx context.Context, req *rondov1.SearchRequest) (*rondov1.SearchResponse, error) {
+	limit, err := pageSize(req.GetLimit(), defaultHits, search.MaxHits)
 	if err != nil {
 		return nil, err
 	}
-	hits, found, err := s.names().Search(ctx, req.Msg.GetText(), limit, access.From(ctx).Folders)
+	hits, found, err := s.names().Search(ctx, req.GetText(), limit, access.From(ctx).Folders)
 	if err != nil {
 		return nil, coded(err)
 	}
@@ -57,7 +56,7 @@ func (s *Server) Search(ctx context.Context, req *connect.Request[rondov1.Search
 		}
 		answer.Hits = append(answer.Hits, x)
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // hit describes a hit. It returns nil if the series was dropped meanwhile.
@@ -89,8 +88,7 @@ func (s *Server) hit(h search.Hit) (*rondov1.SearchHit, error) {
 }
 
 // Tree returns one level of the tree of paths.
-func (s *Server) Tree(ctx context.Context, req *connect.Request[rondov1.TreeRequest]) (*connect.Response[rondov1.TreeResponse], error) {
-	m := req.Msg
+func (s *Server) Tree(ctx context.Context, m *rondov1.TreeRequest) (*rondov1.TreeResponse, error) {
 	limit, err := pageSize(m.GetLimit(), defaultNodes, search.MaxNodes)
 	if err != nil {
 		return nil, err
@@ -108,7 +106,7 @@ func (s *Server) Tree(ctx context.Context, req *connect.Request[rondov1.TreeRequ
 		}
 		answer.Nodes = append(answer.Nodes, x)
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 func nodeOf(n *search.Node) *rondov1.TreeNode {

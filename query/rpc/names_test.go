@@ -20,27 +20,27 @@ func TestSearchTreeAndCharts(t *testing.T) {
 	for _, p := range []string{"collectd/web1/net/a", "collectd/web1/net/b", "collectd/web2/net/a", "top"} {
 		create(t, c, p, &typesv1.Label{Name: "room", Value: "Cellar"})
 	}
-	found, err := c.Search(t.Context(), connect.NewRequest(&rondov1.SearchRequest{Text: "web1 CELLAR net/a"}))
+	found, err := c.Search(t.Context(), &rondov1.SearchRequest{Text: "web1 CELLAR net/a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	hits := found.Msg.GetHits()
-	if len(hits) != 1 || hits[0].GetPath() != "collectd/web1/net/a" || hits[0].GetLabels()[0].GetValue() != "Cellar" || found.Msg.GetMore() {
-		t.Errorf("search: %v", found.Msg)
+	hits := found.GetHits()
+	if len(hits) != 1 || hits[0].GetPath() != "collectd/web1/net/a" || hits[0].GetLabels()[0].GetValue() != "Cellar" || found.GetMore() {
+		t.Errorf("search: %v", found)
 	}
-	if found, err = c.Search(t.Context(), connect.NewRequest(&rondov1.SearchRequest{Text: "net", Limit: 2})); err != nil || !found.Msg.GetMore() || found.Msg.GetFound() <= 2 || len(found.Msg.GetHits()) != 2 || !found.Msg.GetHits()[0].GetFolder() {
+	if found, err = c.Search(t.Context(), &rondov1.SearchRequest{Text: "net", Limit: 2}); err != nil || !found.GetMore() || found.GetFound() <= 2 || len(found.GetHits()) != 2 || !found.GetHits()[0].GetFolder() {
 		t.Errorf("two of many: %v, %v", found, err)
 	}
 	var got []string
 	for page := ""; ; {
-		r, err := c.Tree(t.Context(), connect.NewRequest(&rondov1.TreeRequest{Limit: 1, Page: page}))
+		r, err := c.Tree(t.Context(), &rondov1.TreeRequest{Limit: 1, Page: page})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range r.Msg.GetNodes() {
-			got = append(got, fmt.Sprint(n.GetPath(), " ", n.GetSeries(), " ", n.GetIsSeries(), n.GetIsFolder(), " ", n.GetSparkPath(), ":", n.GetSparkDs(), " of ", r.Msg.GetTotal()))
+		for _, n := range r.GetNodes() {
+			got = append(got, fmt.Sprint(n.GetPath(), " ", n.GetSeries(), " ", n.GetIsSeries(), n.GetIsFolder(), " ", n.GetSparkPath(), ":", n.GetSparkDs(), " of ", r.GetTotal()))
 		}
-		if page = r.Msg.GetNextPage(); page == "" {
+		if page = r.GetNextPage(); page == "" {
 			break
 		}
 	}
@@ -54,14 +54,14 @@ func TestSearchTreeAndCharts(t *testing.T) {
 	}
 	got = nil
 	for page := ""; ; {
-		r, err := c.Charts(t.Context(), connect.NewRequest(&rondov1.ChartsRequest{Prefix: "/collectd/web1/", Limit: 1, Page: page}))
+		r, err := c.Charts(t.Context(), &rondov1.ChartsRequest{Prefix: "/collectd/web1/", Limit: 1, Page: page})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, x := range r.Msg.GetCharts() {
+		for _, x := range r.GetCharts() {
 			got = append(got, fmt.Sprintf("%s %s %d", x.GetId(), x.GetTitle(), len(x.GetLines())))
 		}
-		if page = r.Msg.GetNextPage(); page == "" {
+		if page = r.GetNextPage(); page == "" {
 			break
 		}
 	}
@@ -80,15 +80,15 @@ func TestSearchTreeAndChartsRefuse(t *testing.T) {
 	create(t, c, "a")
 	ctx := t.Context()
 	search := func(m *rondov1.SearchRequest) error {
-		_, err := c.Search(ctx, connect.NewRequest(m))
+		_, err := c.Search(ctx, m)
 		return err
 	}
 	tree := func(m *rondov1.TreeRequest) error {
-		_, err := c.Tree(ctx, connect.NewRequest(m))
+		_, err := c.Tree(ctx, m)
 		return err
 	}
 	chart := func(m *rondov1.ChartsRequest) error {
-		_, err := c.Charts(ctx, connect.NewRequest(m))
+		_, err := c.Charts(ctx, m)
 		return err
 	}
 	for _, tt := range []struct {
@@ -128,7 +128,7 @@ func TestChartsCountDataSources(t *testing.T) {
 		if _, err := store.Create(t.Context(), core.Spec{Path: fmt.Sprintf("h/%02d", i), Definition: d}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := c.Charts(t.Context(), connect.NewRequest(&rondov1.ChartsRequest{Prefix: "h"}))
+		_, err := c.Charts(t.Context(), &rondov1.ChartsRequest{Prefix: "h"})
 		if i == 24 && err != nil || i == 25 && connect.CodeOf(err) != connect.CodeResourceExhausted {
 			t.Errorf("with %d data sources: %v", 400*(i+1), err)
 		}

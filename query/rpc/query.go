@@ -16,11 +16,11 @@ import (
 )
 
 // Query evaluates an expression of PromQL.
-func (s *Server) Query(ctx context.Context, req *connect.Request[rondov1.QueryRequest]) (*connect.Response[rondov1.QueryResponse], error) {
+func (s *Server) Query(ctx context.Context, req *rondov1.QueryRequest) (*rondov1.QueryResponse, error) {
 	if s.Evaluate == nil {
 		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("this server has no PromQL"))
 	}
-	q, err := s.question(req.Msg)
+	q, err := s.question(req)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Server) Query(ctx context.Context, req *connect.Request[rondov1.QueryRe
 			return nil, err
 		}
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 func (s *Server) question(m *rondov1.QueryRequest) (q Question, err error) {

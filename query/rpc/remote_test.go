@@ -44,7 +44,7 @@ func TestExecOverLimits(t *testing.T) {
 		"a command of 1048580 bytes, at most 1048576 are possible": {Argv: []string{"last"}, Cwd: strings.Repeat("x", 1<<20)},
 		"is larger than configured max 8323072":                    {Argv: []string{"restore", "-", "a"}, Stdin: make([]byte, rpc.MaxCommandBytes)},
 	} {
-		stream, err := c.Exec(t.Context(), connect.NewRequest(req))
+		stream, err := c.Exec(t.Context(), req)
 		if err == nil {
 			stream.Receive()
 			err = stream.Err()

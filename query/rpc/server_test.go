@@ -71,27 +71,27 @@ func client(t *testing.T, url string, h2 bool, options ...connect.ClientOption) 
 
 func create(t *testing.T, c rondov1.RondoClient, path string, labels ...*typesv1.Label) uint64 {
 	t.Helper()
-	r, err := c.Create(t.Context(), connect.NewRequest(&rondov1.CreateRequest{
+	r, err := c.Create(t.Context(), &rondov1.CreateRequest{
 		Path: path, Labels: labels, Start: "1699999000",
 		Definition: &rondov1.Definition{
 			Step: 10,
 			Ds:   []string{"DS:in:COUNTER:20:0:U", "DS:level:GAUGE:20:U:U"},
 			Rra:  []string{"RRA:AVERAGE:0.5:1:100", "RRA:MAX:0.5:1m:1h"},
 		},
-	}))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Msg.GetRef()
+	return r.GetRef()
 }
 
 func write(t *testing.T, c rondov1.RondoClient, samples ...*rondov1.Sample) *rondov1.WriteResponse {
 	t.Helper()
-	r, err := c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{Samples: samples}))
+	r, err := c.Write(t.Context(), &rondov1.WriteRequest{Samples: samples})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Msg
+	return r
 }
 
 func TestEveryProtocol(t *testing.T) {
@@ -113,13 +113,13 @@ func TestEveryProtocol(t *testing.T) {
 			if got.GetAccepted() != 3 || got.GetLate() != 0 || got.GetRefused() != 0 {
 				t.Fatalf("write: %v", got)
 			}
-			r, err := c.Fetch(t.Context(), connect.NewRequest(&rondov1.FetchRequest{
+			r, err := c.Fetch(t.Context(), &rondov1.FetchRequest{
 				Path: "web1/net", Cf: "average", Start: "1699999000", End: "1699999029", // up to the last row there is
-			}))
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := r.Msg
+			m := r
 			if m.GetPath() != "web1/net" || m.GetStart() != 1699999000 || m.GetStep() != 10 || len(m.GetColumns()) != 2 {
 				t.Fatalf("fetch: %v", m)
 			}
@@ -136,15 +136,15 @@ func TestEveryProtocol(t *testing.T) {
 					}
 				}
 			}
-			info, err := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: "web1/net"}))
+			info, err := c.Info(t.Context(), &rondov1.InfoRequest{Path: "web1/net"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if info.Msg.GetLastUpdateUs() != 1699999030e6 || info.Msg.GetSources()[0].GetLastReading() != "300" {
-				t.Errorf("info: %v", info.Msg)
+			if info.GetLastUpdateUs() != 1699999030e6 || info.GetSources()[0].GetLastReading() != "300" {
+				t.Errorf("info: %v", info)
 			}
 			wantRRA := []string{"RRA:AVERAGE:0.5:1:100", "RRA:MAX:0.5:6:60"}
-			if diff := cmp.Diff(wantRRA, info.Msg.GetSeries().GetDefinition().GetRra()); diff != "" {
+			if diff := cmp.Diff(wantRRA, info.GetSeries().GetDefinition().GetRra()); diff != "" {
 				t.Errorf("archives (-want +got):\n%s", diff)
 			}
 		})
@@ -264,8 +264,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-func call[Q, A any](f func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), ctx context.Context, m *Q) error {
-	_, err := f(ctx, connect.NewRequest(m))
+func call[Q, A any](f func(context.Context, *Q) (*A, error), ctx context.Context, m *Q) error {
+	_, err := f(ctx, m)
 	return err
 }
 
@@ -282,15 +282,15 @@ func TestListPages(t *testing.T) {
 	list := func(m *rondov1.ListRequest) (paths []string, pages int) {
 		t.Helper()
 		for {
-			r, err := c.List(t.Context(), connect.NewRequest(m))
+			r, err := c.List(t.Context(), m)
 			if err != nil {
 				t.Fatal(err)
 			}
 			pages++
-			for _, s := range r.Msg.GetSeries() {
+			for _, s := range r.GetSeries() {
 				paths = append(paths, s.GetPath())
 			}
-			if m.Page = r.Msg.GetNextPage(); m.GetPage() == "" {
+			if m.Page = r.GetNextPage(); m.GetPage() == "" {
 				return paths, pages
 			}
 		}
@@ -323,11 +323,11 @@ func TestListPages(t *testing.T) {
 			}
 		})
 	}
-	r, err := c.Labels(t.Context(), connect.NewRequest(&rondov1.LabelsRequest{Name: "host"}))
+	r, err := c.Labels(t.Context(), &rondov1.LabelsRequest{Name: "host"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"db1", "web1", "web2", "web3"}, r.Msg.GetValues()); diff != "" {
+	if diff := cmp.Diff([]string{"db1", "web1", "web2", "web3"}, r.GetValues()); diff != "" {
 		t.Errorf("values of host (-want +got):\n%s", diff)
 	}
 }
@@ -352,12 +352,12 @@ func TestDropAndRename(t *testing.T) {
 	if err := call(c.Checkpoint, ctx, &rondov1.CheckpointRequest{}); err != nil {
 		t.Error(err)
 	}
-	st, err := c.Stats(ctx, connect.NewRequest(&rondov1.StatsRequest{}))
+	st, err := c.Stats(ctx, &rondov1.StatsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := st.Msg; m.GetSeries() != 0 || m.GetSamplesAccepted() != 1 || m.GetVersion() != "test" || m.GetStartedUs() != (epoch-60)*1e6 {
-		t.Errorf("stats: %v", m)
+	if st.GetSeries() != 0 || st.GetSamplesAccepted() != 1 || st.GetVersion() != "test" || st.GetStartedUs() != (epoch-60)*1e6 {
+		t.Errorf("stats: %v", st)
 	}
 }
 
@@ -370,12 +370,12 @@ func TestNotes(t *testing.T) {
 		}
 	}
 	c := client(t, url, false)
-	r, err := c.Notes(t.Context(), connect.NewRequest(&rondov1.NotesRequest{}))
+	r, err := c.Notes(t.Context(), &rondov1.NotesRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, n := range r.Msg.GetNotes() {
+	for _, n := range r.GetNotes() {
 		got = append(got, n.GetKey()+" "+n.GetSeverity()+" "+n.GetLabels()[0].GetValue())
 	}
 	if diff := cmp.Diff([]string{"web1 failure web1", "web2 failure web2"}, got); diff != "" {
@@ -398,15 +398,15 @@ func TestMetadata(t *testing.T) {
 	req := &rondov1.MetadataRequest{Prefix: "h/", Limit: 2}
 	var got []string
 	for {
-		r, err := c.Metadata(t.Context(), connect.NewRequest(req))
+		r, err := c.Metadata(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range r.Msg.GetMetadata() {
+		for _, m := range r.GetMetadata() {
 			got = append(got, fmt.Sprint(m.GetPath(), " ", m.GetText(), " ", m.GetAttributes()[0].GetValue(), " ", m.GetExpire(), " ", m.GetTimeUs()))
 		}
 		got = append(got, "|")
-		if req.Page = r.Msg.GetNextPage(); req.Page == "" {
+		if req.Page = r.GetNextPage(); req.Page == "" {
 			break
 		}
 	}
@@ -415,7 +415,7 @@ func TestMetadata(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metadata (-want +got):\n%s", diff)
 	}
-	if _, err := c.Metadata(t.Context(), connect.NewRequest(&rondov1.MetadataRequest{Limit: -1})); connect.CodeOf(err) != connect.CodeInvalidArgument {
+	if _, err := c.Metadata(t.Context(), &rondov1.MetadataRequest{Limit: -1}); connect.CodeOf(err) != connect.CodeInvalidArgument {
 		t.Errorf("limit -1: %v", err)
 	}
 }

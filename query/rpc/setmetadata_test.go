@@ -16,11 +16,11 @@ func TestSetMetadata(t *testing.T) {
 	c := client(t, url, false)
 	set := func(ms ...*typesv1.Metadata) *rondov1.SetMetadataResponse {
 		t.Helper()
-		r, err := c.SetMetadata(t.Context(), connect.NewRequest(&rondov1.SetMetadataRequest{Metadata: ms}))
+		r, err := c.SetMetadata(t.Context(), &rondov1.SetMetadataRequest{Metadata: ms})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Msg
+		return r
 	}
 	units := []*typesv1.Label{{Name: "units", Value: "W"}, {Name: "description", Value: "power"}}
 	got := set(
@@ -44,11 +44,11 @@ func TestSetMetadata(t *testing.T) {
 		}
 	}
 	all := func() string {
-		r, err := c.Metadata(t.Context(), connect.NewRequest(&rondov1.MetadataRequest{}))
+		r, err := c.Metadata(t.Context(), &rondov1.MetadataRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Msg.String()
+		return r.String()
 	}
 	page := &rondov1.MetadataResponse{Metadata: []*typesv1.Metadata{
 		{Path: "a", TimeUs: epoch * 1e6, Text: "on", Attributes: []*typesv1.Label{units[1], units[0]}, Expire: 60},
@@ -61,7 +61,7 @@ func TestSetMetadata(t *testing.T) {
 	if all() != "" {
 		t.Errorf("metadata that was taken away: %s", all())
 	}
-	if _, err := c.SetMetadata(t.Context(), connect.NewRequest(&rondov1.SetMetadataRequest{Metadata: make([]*typesv1.Metadata, 10_001)})); connect.CodeOf(err) != connect.CodeInvalidArgument {
+	if _, err := c.SetMetadata(t.Context(), &rondov1.SetMetadataRequest{Metadata: make([]*typesv1.Metadata, 10_001)}); connect.CodeOf(err) != connect.CodeInvalidArgument {
 		t.Errorf("10,001 paths: %v", err)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -16,8 +14,8 @@ import (
 )
 
 // Info returns the definition and the state of one series.
-func (s *Server) Info(ctx context.Context, req *connect.Request[rondov1.InfoRequest]) (*connect.Response[rondov1.InfoResponse], error) {
-	info, err := s.info(ctx, req.Msg.GetPath(), req.Msg.GetRef())
+func (s *Server) Info(ctx context.Context, req *rondov1.InfoRequest) (*rondov1.InfoResponse, error) {
+	info, err := s.info(ctx, req.GetPath(), req.GetRef())
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +51,11 @@ func (s *Server) Info(ctx context.Context, req *connect.Request[rondov1.InfoRequ
 	if s.ProblemsOf != nil {
 		answer.Problems = s.ProblemsOf(info.Series)
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // Stats returns the counters of the store.
-func (s *Server) Stats(ctx context.Context, _ *connect.Request[rondov1.StatsRequest]) (*connect.Response[rondov1.StatsResponse], error) {
+func (s *Server) Stats(ctx context.Context, _ *rondov1.StatsRequest) (*rondov1.StatsResponse, error) {
 	if err := access.From(ctx).NeedAll(); err != nil {
 		return nil, fail(err, "stats")
 	}
@@ -90,16 +88,16 @@ func (s *Server) Stats(ctx context.Context, _ *connect.Request[rondov1.StatsRequ
 	if !s.Started.IsZero() { // no server runs
 		answer.StartedUs = s.Started.UnixMicro()
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // Notes returns the events that are kept beside the series, such as collectd's notifications.
-func (s *Server) Notes(ctx context.Context, req *connect.Request[rondov1.NotesRequest]) (*connect.Response[rondov1.NotesResponse], error) {
-	notes, err := s.view(ctx).Notes(ctx, req.Msg.GetKey())
+func (s *Server) Notes(ctx context.Context, req *rondov1.NotesRequest) (*rondov1.NotesResponse, error) {
+	notes, err := s.view(ctx).Notes(ctx, req.GetKey())
 	if err != nil {
-		return nil, fail(err, "notes of %.200q", req.Msg.GetKey())
+		return nil, fail(err, "notes of %.200q", req.GetKey())
 	}
-	return connect.NewResponse(&rondov1.NotesResponse{Notes: NotesOf(notes)}), nil
+	return &rondov1.NotesResponse{Notes: NotesOf(notes)}, nil
 }
 
 // NotesOf returns notes as messages, oldest first.
@@ -117,7 +115,7 @@ func NotesOf(notes map[string][]core.Note) []*typesv1.Note {
 }
 
 // Checkpoint writes everything applied so far into the database.
-func (s *Server) Checkpoint(ctx context.Context, _ *connect.Request[rondov1.CheckpointRequest]) (*connect.Response[rondov1.CheckpointResponse], error) {
+func (s *Server) Checkpoint(ctx context.Context, _ *rondov1.CheckpointRequest) (*rondov1.CheckpointResponse, error) {
 	start := time.Now()
 	folder, err := core.FolderOf(s.Store, "checkpoint")
 	if err != nil {
@@ -126,5 +124,5 @@ func (s *Server) Checkpoint(ctx context.Context, _ *connect.Request[rondov1.Chec
 	if err := folder.Checkpoint(ctx); err != nil {
 		return nil, fail(err, "checkpoint")
 	}
-	return connect.NewResponse(&rondov1.CheckpointResponse{Seconds: time.Since(start).Seconds()}), nil
+	return &rondov1.CheckpointResponse{Seconds: time.Since(start).Seconds()}, nil
 }

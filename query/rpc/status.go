@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/internal/access"
@@ -18,11 +17,11 @@ const (
 )
 
 // Status returns the state of the server.
-func (s *Server) Status(ctx context.Context, req *connect.Request[rondov1.StatusRequest]) (*connect.Response[rondov1.StatusResponse], error) {
+func (s *Server) Status(ctx context.Context, req *rondov1.StatusRequest) (*rondov1.StatusResponse, error) {
 	if err := access.From(ctx).NeedAll(); err != nil {
 		return nil, fail(err, "status")
 	}
-	n := int(req.Msg.GetSenders())
+	n := int(req.GetSenders())
 	switch {
 	case s.Report == nil:
 		return s.UnimplementedRondoHandler.Status(ctx, req)
@@ -36,7 +35,7 @@ func (s *Server) Status(ctx context.Context, req *connect.Request[rondov1.Status
 			return nil, err
 		}
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // The alerts that one answer of Alerts lists.
@@ -47,15 +46,14 @@ const (
 
 // Alerts returns what rules say. Users who are limited to folders are refused: rules are evaluated
 // over all series.
-func (s *Server) Alerts(ctx context.Context, req *connect.Request[rondov1.AlertsRequest]) (*connect.Response[rondov1.AlertsResponse], error) {
+func (s *Server) Alerts(ctx context.Context, m *rondov1.AlertsRequest) (*rondov1.AlertsResponse, error) {
 	if err := access.From(ctx).NeedAll(); err != nil {
 		return nil, fail(err, "alerts")
 	}
-	m := req.Msg
 	n, about := m.GetLimit(), len(m.GetPaths())+len(m.GetLines())
 	switch {
 	case s.ReportAlerts == nil:
-		return s.UnimplementedRondoHandler.Alerts(ctx, req)
+		return s.UnimplementedRondoHandler.Alerts(ctx, m)
 	case n < 0 || about > maxLatestPaths:
 		return nil, invalid("limit: %d is negative, or %d paths and lines are more than %d", n, about, maxLatestPaths)
 	}
@@ -65,5 +63,5 @@ func (s *Server) Alerts(ctx context.Context, req *connect.Request[rondov1.Alerts
 		return nil, coded(err)
 	}
 	charge := chargeFor(ctx)
-	return connect.NewResponse(answer), charge.texts(proto.Size(answer))
+	return answer, charge.texts(proto.Size(answer))
 }

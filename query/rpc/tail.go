@@ -23,8 +23,8 @@ var (
 
 // Tail streams the new rows of series. It keeps no rows for the client: while the client reads one
 // answer, the next rows wait in the store.
-func (s *Server) Tail(ctx context.Context, req *connect.Request[rondov1.TailRequest], stream *connect.ServerStream[rondov1.TailResponse]) error {
-	t, err := s.newTail(ctx, req.Msg)
+func (s *Server) Tail(ctx context.Context, req *rondov1.TailRequest, stream *connect.ServerStream[rondov1.TailResponse]) error {
+	t, err := s.newTail(ctx, req)
 	if err != nil {
 		return err
 	}

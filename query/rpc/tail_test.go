@@ -39,7 +39,7 @@ func tailing(t *testing.T) (store *core.Store, c rondov1.RondoClient, end func()
 // tail begins a Tail, and returns once its series are chosen.
 func tail(t *testing.T, c rondov1.RondoClient, m *rondov1.TailRequest) *connect.ServerStreamForClient[rondov1.TailResponse] {
 	t.Helper()
-	stream, err := c.Tail(t.Context(), connect.NewRequest(m))
+	stream, err := c.Tail(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestTailOfDroppedSeries(t *testing.T) {
 	create(t, c, "a")
 	create(t, c, "b")
 	s := tail(t, c, &rondov1.TailRequest{})
-	if _, err := c.Drop(t.Context(), connect.NewRequest(&rondov1.DropRequest{Path: "a"})); err != nil {
+	if _, err := c.Drop(t.Context(), &rondov1.DropRequest{Path: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, c, &rondov1.Sample{Path: "b", Update: "1699999010:1:7"})
@@ -140,7 +140,7 @@ func TestTailRefuses(t *testing.T) {
 		{&rondov1.TailRequest{Paths: make([]string, 10_001)}, connect.CodeInvalidArgument, "10001 paths"},
 		{&rondov1.TailRequest{Matchers: []*typesv1.Matcher{{Name: "x", Op: "=~", Value: "("}}}, connect.CodeInvalidArgument, "matcher 0"},
 	} {
-		stream, err := c.Tail(t.Context(), connect.NewRequest(tt.m))
+		stream, err := c.Tail(t.Context(), tt.m)
 		if err != nil {
 			t.Fatal(err)
 		}

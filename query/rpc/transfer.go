@@ -158,13 +158,13 @@ func receiveFiles(ctx context.Context, stream *connect.BidiStream[rondov1.Import
 }
 
 // ExportMany streams the files of series.
-func (s *Server) ExportMany(ctx context.Context, req *connect.Request[rondov1.ExportRequest], stream *connect.ServerStream[rondov1.ExportResponse]) error {
-	from := &chargedExport{View: s.view(ctx), account: limit.Of(ctx).Another(), xml: req.Msg.GetXml()}
+func (s *Server) ExportMany(ctx context.Context, req *rondov1.ExportRequest, stream *connect.ServerStream[rondov1.ExportResponse]) error {
+	from := &chargedExport{View: s.view(ctx), account: limit.Of(ctx).Another(), xml: req.GetXml()}
 	if from.account == nil {
-		return exportFiles(ctx, from.View, req.Msg, stream, runtime.GOMAXPROCS(0))
+		return exportFiles(ctx, from.View, req, stream, runtime.GOMAXPROCS(0))
 	}
 	defer from.account.Close()
-	return exportFiles(ctx, from, req.Msg, stream, 1)
+	return exportFiles(ctx, from, req, stream, 1)
 }
 
 // A chargedExport charges each series that is exported to an account, until the next one is.
@@ -223,9 +223,9 @@ func exportFiles(ctx context.Context, from transfer.ExportStore, req *rondov1.Ex
 }
 
 // Backup streams a consistent copy of the store, or what changed since another one.
-func (s *Server) Backup(ctx context.Context, req *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
+func (s *Server) Backup(ctx context.Context, req *rondov1.BackupRequest, stream *connect.ServerStream[rondov1.BackupResponse]) error {
 	var base *core.BackupHead
-	if since := req.Msg.GetSince(); len(since) > 0 {
+	if since := req.GetSince(); len(since) > 0 {
 		base = new(core.BackupHead)
 		if err := base.UnmarshalBinary(since); err != nil {
 			return fail(err, "backup: field since")
@@ -243,7 +243,7 @@ func (s *Server) Backup(ctx context.Context, req *connect.Request[rondov1.Backup
 }
 
 // Check streams the defects that [core.Store.Check] finds.
-func (s *Server) Check(ctx context.Context, _ *connect.Request[rondov1.CheckRequest], stream *connect.ServerStream[rondov1.CheckResponse]) error {
+func (s *Server) Check(ctx context.Context, _ *rondov1.CheckRequest, stream *connect.ServerStream[rondov1.CheckResponse]) error {
 	folder, err := core.FolderOf(s.Store, "check")
 	if err != nil {
 		return coded(err)

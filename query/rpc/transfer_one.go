@@ -13,8 +13,7 @@ import (
 )
 
 // Import makes one series of a file.
-func (s *Server) Import(ctx context.Context, req *connect.Request[rondov1.ImportFileRequest]) (*connect.Response[rondov1.ImportFileResponse], error) {
-	m := req.Msg
+func (s *Server) Import(ctx context.Context, m *rondov1.ImportFileRequest) (*rondov1.ImportFileResponse, error) {
 	switch {
 	case m.GetPath() == "":
 		return nil, invalid("no path")
@@ -45,7 +44,7 @@ func (s *Server) Import(ctx context.Context, req *connect.Request[rondov1.Import
 	if err != nil {
 		return nil, fail(err, "import %.200q", m.GetPath())
 	}
-	return connect.NewResponse(&rondov1.ImportFileResponse{Ref: uint64(ref), Skipped: got.Outcome == transfer.Skipped}), nil
+	return &rondov1.ImportFileResponse{Ref: uint64(ref), Skipped: got.Outcome == transfer.Skipped}, nil
 }
 
 // An escaped is an error whose text has no control characters.
@@ -55,8 +54,7 @@ func (e escaped) Error() string { return text.EscapeLines(e.error.Error()) }
 func (e escaped) Unwrap() error { return e.error }
 
 // Export returns one series as a file.
-func (s *Server) Export(ctx context.Context, req *connect.Request[rondov1.ExportFileRequest]) (*connect.Response[rondov1.ExportFileResponse], error) {
-	m := req.Msg
+func (s *Server) Export(ctx context.Context, m *rondov1.ExportFileRequest) (*rondov1.ExportFileResponse, error) {
 	series, err := s.series(ctx, m.GetPath(), m.GetRef())
 	if err != nil {
 		return nil, err
@@ -76,5 +74,5 @@ func (s *Server) Export(ctx context.Context, req *connect.Request[rondov1.Export
 	if err != nil {
 		return nil, failOr(connect.CodeFailedPrecondition, err, "export %.200q", series.Path)
 	}
-	return connect.NewResponse(&rondov1.ExportFileResponse{Path: series.Path, Data: data}), nil
+	return &rondov1.ExportFileResponse{Path: series.Path, Data: data}, nil
 }

@@ -36,24 +36,24 @@ func TestFilesComeAndGo(t *testing.T) {
 			t.Errorf("XML %v: the file begins with %.20q", xml, file)
 		}
 		path := fmt.Sprint("copy/", xml)
-		r, err := c.Import(t.Context(), connect.NewRequest(&rondov1.ImportFileRequest{
+		r, err := c.Import(t.Context(), &rondov1.ImportFileRequest{
 			Path: path, Data: file, Labels: []*typesv1.Label{{Name: "from", Value: "file"}},
-		}))
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+		info, err := c.Info(t.Context(), &rondov1.InfoRequest{Path: path})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := info.Msg.GetSeries(); s.GetRef() != r.Msg.GetRef() || r.Msg.GetSkipped() || s.GetLabels()[0].GetValue() != "file" {
-			t.Errorf("%v is imported as %v", s, r.Msg)
+		if s := info.GetSeries(); s.GetRef() != r.GetRef() || r.GetSkipped() || s.GetLabels()[0].GetValue() != "file" {
+			t.Errorf("%v is imported as %v", s, r)
 		}
 		if !bytes.Equal(exported(t, c, path, xml), exported(t, c, "a", xml)) {
 			t.Errorf("XML %v: the copy is another series", xml)
 		}
-		again, err := c.Import(t.Context(), connect.NewRequest(&rondov1.ImportFileRequest{Path: path, Data: file}))
-		if err != nil || !again.Msg.GetSkipped() {
+		again, err := c.Import(t.Context(), &rondov1.ImportFileRequest{Path: path, Data: file})
+		if err != nil || !again.GetSkipped() {
 			t.Errorf("the same file again: %v, %v", again, err)
 		}
 	}
@@ -70,28 +70,28 @@ func TestFilesComeAndGo(t *testing.T) {
 		{&rondov1.ImportFileRequest{Path: "../b", Data: old}, connect.CodeInvalidArgument},
 		{&rondov1.ImportFileRequest{Path: "a", Data: old}, connect.CodeAlreadyExists},
 	} {
-		if _, err := c.Import(t.Context(), connect.NewRequest(tt.m)); connect.CodeOf(err) != tt.code {
+		if _, err := c.Import(t.Context(), tt.m); connect.CodeOf(err) != tt.code {
 			t.Errorf("import %.60v: %v, want %v", tt.m, err, tt.code)
 		}
 	}
-	if _, err := c.Import(t.Context(), connect.NewRequest(&rondov1.ImportFileRequest{Path: "a", Data: old, Overwrite: true})); err != nil {
+	if _, err := c.Import(t.Context(), &rondov1.ImportFileRequest{Path: "a", Data: old, Overwrite: true}); err != nil {
 		t.Error(err)
 	}
 	if !bytes.Equal(exported(t, c, "a", false), old) {
 		t.Error("overwriting has not brought the old rows")
 	}
-	if _, err := c.Export(t.Context(), connect.NewRequest(&rondov1.ExportFileRequest{Path: "nosuch"})); connect.CodeOf(err) != connect.CodeNotFound {
+	if _, err := c.Export(t.Context(), &rondov1.ExportFileRequest{Path: "nosuch"}); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Errorf("export what is not there: %v", err)
 	}
 }
 
 func exported(t *testing.T, c rondov1.RondoClient, path string, xml bool) []byte {
 	t.Helper()
-	r, err := c.Export(t.Context(), connect.NewRequest(&rondov1.ExportFileRequest{Path: path, Xml: xml}))
+	r, err := c.Export(t.Context(), &rondov1.ExportFileRequest{Path: path, Xml: xml})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Msg.GetData()
+	return r.GetData()
 }
 
 // TestManyFilesStream: ExportMany streams the files of all series below a prefix, and ImportMany
@@ -105,7 +105,7 @@ func TestManyFilesStream(t *testing.T) {
 		write(t, c, &rondov1.Sample{Path: path, Update: fmt.Sprintf("1699999010:%d:1.5", i)})
 	}
 	create(t, c, "other")
-	down, err := c.ExportMany(t.Context(), connect.NewRequest(&rondov1.ExportRequest{Prefix: "web/"}))
+	down, err := c.ExportMany(t.Context(), &rondov1.ExportRequest{Prefix: "web/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,10 @@ func TestManyFilesStream(t *testing.T) {
 	if err := errors.Join(down.Err(), down.Close()); err != nil || len(files) != 5 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
-	up := c.ImportMany(t.Context())
+	up, err := c.ImportMany(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	var order []string
 	first := true
 	for path, data := range files {
@@ -173,7 +176,7 @@ func TestManyFilesStream(t *testing.T) {
 // backedUp makes a backup of everything, or of what changed since one with a head.
 func backedUp(t *testing.T, c rondov1.RondoClient, head []byte) ([]byte, error) {
 	t.Helper()
-	stream, err := c.Backup(t.Context(), connect.NewRequest(&rondov1.BackupRequest{Since: head}))
+	stream, err := c.Backup(t.Context(), &rondov1.BackupRequest{Since: head})
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +254,7 @@ func TestBackupAndCheckByRPC(t *testing.T) {
 	if want, err := core.VerifyBackup(t.Context(), &out); err != nil || got != want || got.Entries == 0 {
 		t.Errorf("a backup of %+v, want %+v, %v", got, want, err)
 	}
-	defects, err := c.Check(t.Context(), connect.NewRequest(&rondov1.CheckRequest{}))
+	defects, err := c.Check(t.Context(), &rondov1.CheckRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +283,10 @@ func TestImportManyRefusesOneFile(t *testing.T) {
 	c := client(t, url, false)
 	create(t, c, "a")
 	file := exported(t, c, "a", false)
-	up := client(t, h.URL, true, connect.WithGRPC()).ImportMany(t.Context())
+	up, err := client(t, h.URL, true, connect.WithGRPC()).ImportMany(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, path := range []string{"own/a", "other/b", "own/c"} {
 		if err := up.Send(&rondov1.ImportRequest{Path: path, Data: file, Complete: true}); err != nil {
 			t.Fatal(err)

@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
@@ -15,16 +13,16 @@ import (
 // Write appends samples to series and makes those that do not exist, if the request says so. It
 // stores every sample that can be stored; the answer counts the others and lists the first few with
 // their errors.
-func (s *Server) Write(ctx context.Context, req *connect.Request[rondov1.WriteRequest]) (*connect.Response[rondov1.WriteResponse], error) {
-	samples := req.Msg.GetSamples()
+func (s *Server) Write(ctx context.Context, req *rondov1.WriteRequest) (*rondov1.WriteResponse, error) {
+	samples := req.GetSamples()
 	if len(samples) > maxSamples {
 		return nil, invalid("%d samples in one request, at most %d are possible", len(samples), maxSamples)
 	}
-	if err := s.checkCreate(req.Msg); err != nil {
+	if err := s.checkCreate(req); err != nil {
 		return nil, err
 	}
 	w := writer{
-		Server: s, request: req.Msg, sender: callerOf(ctx),
+		Server: s, request: req, sender: callerOf(ctx),
 		view: s.view(ctx), now: rra.TimeOf(s.now()), refs: make(map[string]core.Series),
 	}
 	for i, m := range samples {
@@ -46,5 +44,5 @@ func (s *Server) Write(ctx context.Context, req *connect.Request[rondov1.WriteRe
 		return nil, fail(err, "write")
 	}
 	slices.SortStableFunc(w.answer.Rejections, func(a, b *rondov1.Rejection) int { return cmp.Compare(a.GetIndex(), b.GetIndex()) })
-	return connect.NewResponse(&w.answer), nil
+	return &w.answer, nil
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // Xport returns columns of several series side by side.
-func (s *Server) Xport(ctx context.Context, req *connect.Request[rondov1.XportRequest]) (*connect.Response[rondov1.XportResponse], error) {
-	p, err := s.xportProgram(req.Msg)
+func (s *Server) Xport(ctx context.Context, req *rondov1.XportRequest) (*rondov1.XportResponse, error) {
+	p, err := s.xportProgram(req)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Server) Xport(ctx context.Context, req *connect.Request[rondov1.XportRe
 		}
 		answer.Columns = append(answer.Columns, &rondov1.XportColumn{Legend: e.Legend, Values: values})
 	}
-	return connect.NewResponse(answer), ctx.Err()
+	return answer, ctx.Err()
 }
 
 // The defaults and limits of rrdtool's xport.

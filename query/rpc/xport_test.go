@@ -16,14 +16,14 @@ func TestXport(t *testing.T) {
 	c := client(t, url, false)
 	create(t, c, "a")
 	write(t, c, &rondov1.Sample{Path: "a", Update: "1699999010:100:1.5"}, &rondov1.Sample{Path: "a", Update: "1699999020:200:2.5"})
-	r, err := c.Xport(t.Context(), connect.NewRequest(&rondov1.XportRequest{
+	r, err := c.Xport(t.Context(), &rondov1.XportRequest{
 		Lines: []string{"DEF:l=a:level:AVERAGE", "CDEF:two=l,2,*", "XPORT:l:plain", `XPORT:two:twice\: it`},
 		Start: "1699999000", End: "1699999020", Step: 10,
-	}))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := r.Msg
+	m := r
 	if m.GetStart() != 1699999000 || m.GetEnd() != 1699999020 || m.GetStep() != 10 || len(m.GetColumns()) != 2 {
 		t.Fatalf("%v", m)
 	}
@@ -58,7 +58,7 @@ func TestXportRefuses(t *testing.T) {
 		{&rondov1.XportRequest{Lines: line, Start: "0", End: "1000000000"}, connect.CodeInvalidArgument, "start and end"},
 		{&rondov1.XportRequest{Lines: line, Start: "400000000", MaxRows: 1 << 40}, connect.CodeResourceExhausted, "at most"},
 	} {
-		_, err := c.Xport(t.Context(), connect.NewRequest(tt.m))
+		_, err := c.Xport(t.Context(), tt.m)
 		if connect.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%.100v: %v, want %v with %q", tt.m, err, tt.code, tt.text)
 		}

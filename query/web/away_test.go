@@ -51,10 +51,10 @@ func TestPagesSayWhatIsOutOfReach(t *testing.T) {
 // A lonely service has series, and neither notes nor dashboards.
 type lonely struct{ rpc.Server }
 
-func (*lonely) Notes(context.Context, *connect.Request[rondov1.NotesRequest]) (*connect.Response[rondov1.NotesResponse], error) {
+func (*lonely) Notes(context.Context, *rondov1.NotesRequest) (*rondov1.NotesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnavailable, enginetest.ErrAway)
 }
 
-func (*lonely) Dashboards(context.Context, *connect.Request[rondov1.DashboardsRequest]) (*connect.Response[rondov1.DashboardsResponse], error) {
+func (*lonely) Dashboards(context.Context, *rondov1.DashboardsRequest) (*rondov1.DashboardsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnavailable, enginetest.ErrAway)
 }

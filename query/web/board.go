@@ -12,7 +12,7 @@ import (
 
 // boards is the list of dashboards.
 func (s *Server) boards(r *http.Request) *page {
-	answer, err := call(r.Context(), s.RPC.Dashboards, &rondov1.DashboardsRequest{})
+	answer, err := s.RPC.Dashboards(r.Context(), &rondov1.DashboardsRequest{})
 	return &page{title: "dashboards · rondo", name: "boards", data: struct {
 		Problem string
 		Boards  []*rondov1.DashboardEntry
@@ -32,7 +32,7 @@ type variable struct {
 // address lacks.
 func (s *Server) variables(r *http.Request, names []string) (all []variable, err error) {
 	for _, name := range names {
-		answer, failed := call(r.Context(), s.RPC.Labels, &rondov1.LabelsRequest{Name: name})
+		answer, failed := s.RPC.Labels(r.Context(), &rondov1.LabelsRequest{Name: name})
 		err = cmp.Or(err, failed)
 		v := variable{Name: name, Key: variableKey + name, Value: clean(r.URL.Query().Get(variableKey + name)), Values: answer.GetValues()}
 		v.Values = v.Values[:min(len(v.Values), maxChoices)]
@@ -54,7 +54,7 @@ func (s *Server) board(r *http.Request, name string) *page {
 		Charts               []section
 	}{Title: name}
 	p := &page{title: name + " · rondo", name: "board"}
-	answer, err := call(r.Context(), s.RPC.Dashboard, &rondov1.DashboardRequest{Name: name})
+	answer, err := s.RPC.Dashboard(r.Context(), &rondov1.DashboardRequest{Name: name})
 	if err != nil {
 		p.code, data.Problem = codeOf(err), problem(err)
 		p.data = data

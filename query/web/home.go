@@ -53,7 +53,7 @@ func (s *Server) home(r *http.Request) *page {
 	data := homePage{Query: clean(q.Get("q")), Filter: clean(q.Get("f")), Pin: clean(q.Get("pin"))}
 	p := &page{title: "rondo", name: "home"}
 	if data.Query != "" {
-		found, err := call(ctx, s.RPC.Search, &rondov1.SearchRequest{Text: data.Query, Limit: plainHits})
+		found, err := s.RPC.Search(ctx, &rondov1.SearchRequest{Text: data.Query, Limit: plainHits})
 		data.Hits, data.More, data.Problem = found.GetHits(), found.GetMore(), problem(err)
 	} else {
 		offset, _ := strconv.ParseInt(q.Get("offset"), 10, 31) // what is no number is the first page
@@ -77,7 +77,7 @@ func (s *Server) home(r *http.Request) *page {
 			data.Columns = append(data.Columns, choice{Name: c[1], Link: homeLink(q, "sort", by), On: strings.TrimPrefix(cmp.Or(ask.GetSort(), "name"), "-") == c[0]})
 		}
 	}
-	boards, err := call(ctx, s.RPC.Dashboards, &rondov1.DashboardsRequest{})
+	boards, err := s.RPC.Dashboards(ctx, &rondov1.DashboardsRequest{})
 	data.Boards, data.Problem = boards.GetDashboards(), cmp.Or(data.Problem, problem(err))
 	p.data = data
 	return p
@@ -115,7 +115,7 @@ func (s *Server) status(r *http.Request) *page {
 		data.Ways = s.Ways()
 	}
 	// Without a report the page shows the rest.
-	data.Report, _ = call(r.Context(), s.RPC.Status, &rondov1.StatusRequest{})
+	data.Report, _ = s.RPC.Status(r.Context(), &rondov1.StatusRequest{})
 	return &page{title: "status · rondo", name: "status", data: data}
 }
 

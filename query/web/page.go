@@ -32,18 +32,9 @@ func (p *page) plain() template.HTML {
 	return template.HTML(b.String())
 }
 
-// call calls a method of the service Rondo on behalf of a page.
-func call[Q, A any](ctx context.Context, method func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
-	answer, err := method(ctx, connect.NewRequest(message))
-	if err != nil {
-		return nil, err
-	}
-	return answer.Msg, nil
-}
-
 // begin calls a method for a page, and writes the answer into the page for the script.
-func begin[Q, A any](ctx context.Context, p *page, name string, method func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
-	got, err := call(ctx, method, message)
+func begin[Q, A any](ctx context.Context, p *page, name string, method func(context.Context, *Q) (*A, error), message *Q) (*A, error) {
+	got, err := method(ctx, message)
 	if ctx.Err() == nil { // or the error is of this page, and the script may have better luck
 		p.answers = append(p.answers, answerOf(name, any(message).(proto.Message), any(got).(proto.Message), err))
 	}

@@ -51,12 +51,12 @@ func (s *Server) series(r *http.Request, path string) *page {
 	for _, f := range []string{"png", "pdf", "csv", "json"} {
 		data.Formats = append(data.Formats, choice{Name: f, Link: graphLink(f, data.Args, v.from, v.to, 700, 150)})
 	}
-	latest, err := call(ctx, s.RPC.Latest, &rondov1.LatestRequest{Paths: []string{data.Path}, Rows: plainRows})
+	latest, err := s.RPC.Latest(ctx, &rondov1.LatestRequest{Paths: []string{data.Path}, Rows: plainRows})
 	data.Problem = problem(err)
 	for _, x := range latest.GetSeries() {
 		data.Columns, data.Rows = newest(x, unitOf(info, charts))
 	}
-	notes, err := call(ctx, s.RPC.Notes, &rondov1.NotesRequest{Key: data.Path})
+	notes, err := s.RPC.Notes(ctx, &rondov1.NotesRequest{Key: data.Path})
 	data.Notes, data.Problem = notes.GetNotes(), cmp.Or(data.Problem, problem(err))
 	p.data = data
 	return p

@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -71,10 +69,10 @@ func Viewers(ctx context.Context, c ViewersConfig) (r *ViewersResult, err error)
 	w.at = w.began
 	c.say("making %d series", c.Series)
 	for i := range c.Series {
-		_, err := w.rpc.Create(ctx, connect.NewRequest(&rondov1.CreateRequest{
+		_, err := w.rpc.Create(ctx, &rondov1.CreateRequest{
 			Path: watchedName(i), Start: strconv.FormatInt(w.began, 10),
 			Definition: &rondov1.Definition{Step: 1, Ds: []string{"DS:v:GAUGE:60:U:U"}, Rra: []string{"RRA:AVERAGE:0.5:1:3600", "RRA:AVERAGE:0.5:60:1440"}},
-		}))
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -120,11 +118,11 @@ func (w *watched) write(ctx context.Context) (f AppendFigures, err error) {
 			m.Samples = append(m.Samples, &rondov1.Sample{Path: watchedName(i), TimeUs: w.at * 1e6, Values: []*rondov1.Value{v}})
 		}
 		at := time.Now()
-		answer, err := w.rpc.Write(ctx, connect.NewRequest(m))
+		answer, err := w.rpc.Write(ctx, m)
 		if err != nil {
 			return f, err
 		}
-		if n := answer.Msg.GetAccepted(); n != int64(w.c.Series) {
+		if n := answer.GetAccepted(); n != int64(w.c.Series) {
 			return f, fmt.Errorf("%d of %d samples were stored", n, w.c.Series)
 		}
 		took = append(took, float64(time.Since(at))/float64(time.Millisecond))

@@ -92,17 +92,17 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *Client) List(ctx context.Context, prefix string, matchers ...*typesv1.Matcher) iter.Seq2[*rondov1.Series, error] {
 	return func(yield func(*rondov1.Series, error) bool) {
 		for page := ""; ; {
-			r, err := c.API.List(ctx, connect.NewRequest(&rondov1.ListRequest{Prefix: prefix, Matchers: matchers, Page: page}))
+			r, err := c.API.List(ctx, &rondov1.ListRequest{Prefix: prefix, Matchers: matchers, Page: page})
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, s := range r.Msg.GetSeries() {
+			for _, s := range r.GetSeries() {
 				if !yield(s, nil) {
 					return
 				}
 			}
-			if page = r.Msg.GetNextPage(); page == "" {
+			if page = r.GetNextPage(); page == "" {
 				return
 			}
 		}
@@ -116,7 +116,7 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error { return c.Backu
 // core.ReadBackupHead reads it from that backup and AppendBinary codes it. An empty head makes a
 // backup of everything.
 func (c *Client) BackupSince(ctx context.Context, w io.Writer, head []byte) error {
-	stream, err := c.API.Backup(ctx, connect.NewRequest(&rondov1.BackupRequest{Since: head}))
+	stream, err := c.API.Backup(ctx, &rondov1.BackupRequest{Since: head})
 	if err != nil {
 		return err
 	}

@@ -47,13 +47,12 @@ type scripted struct {
 	tail  func(call int64, m *rondov1.TailRequest, send func(*rondov1.TailResponse) error) error
 }
 
-func (s *scripted) Write(_ context.Context, r *connect.Request[rondov1.WriteRequest]) (*connect.Response[rondov1.WriteResponse], error) {
-	m, err := s.write(s.calls.Add(1), r.Msg)
-	return connect.NewResponse(m), err
+func (s *scripted) Write(_ context.Context, r *rondov1.WriteRequest) (*rondov1.WriteResponse, error) {
+	return s.write(s.calls.Add(1), r)
 }
 
-func (s *scripted) Tail(_ context.Context, r *connect.Request[rondov1.TailRequest], stream *connect.ServerStream[rondov1.TailResponse]) error {
-	return s.tail(s.calls.Add(1), r.Msg, stream.Send)
+func (s *scripted) Tail(_ context.Context, r *rondov1.TailRequest, stream *connect.ServerStream[rondov1.TailResponse]) error {
+	return s.tail(s.calls.Add(1), r, stream.Send)
 }
 
 func speak(t *testing.T, s *scripted, o client.Options) (*client.Client, *http.Header) {

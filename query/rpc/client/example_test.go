@@ -10,8 +10,6 @@ import (
 	"os"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/client"
@@ -41,10 +39,10 @@ func server() (addr string, stop func()) {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	_, err = c.API.Create(context.Background(), connect.NewRequest(&rondov1.CreateRequest{
+	_, err = c.API.Create(context.Background(), &rondov1.CreateRequest{
 		Path: "web1/load", Start: "1700000000", Labels: []*typesv1.Label{{Name: "host", Value: "web1"}},
 		Definition: &rondov1.Definition{Step: 10, Ds: []string{"DS:load:GAUGE:20:0:U"}, Rra: []string{"10s for 1d"}},
-	}))
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -44,37 +44,29 @@ func rowsOf(m *rondov1.FetchResponse) Rows {
 // cf is AVERAGE, MIN, MAX, LAST and so on. resolution is the wished time of a row; 0 means the
 // finest.
 func (c *Client) Fetch(ctx context.Context, path, cf string, start, end time.Time, resolution time.Duration) (Rows, error) {
-	r, err := c.API.Fetch(ctx, connect.NewRequest(&rondov1.FetchRequest{
+	r, err := c.API.Fetch(ctx, &rondov1.FetchRequest{
 		Path: path, Cf: cf, Start: seconds(start), End: seconds(end), Resolution: int64(resolution / time.Second),
-	}))
+	})
 	if err != nil {
 		return Rows{}, err
 	}
-	return rowsOf(r.Msg), nil
+	return rowsOf(r), nil
 }
 
 func seconds(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
 // Query evaluates an expression of PromQL at a time.
 func (c *Client) Query(ctx context.Context, expr string, at time.Time) (*rondov1.QueryResponse, error) {
-	return c.query(ctx, &rondov1.QueryRequest{Query: expr, Time: exact(at)})
+	return c.API.Query(ctx, &rondov1.QueryRequest{Query: expr, Time: exact(at)})
 }
 
 // QueryRange evaluates an expression of PromQL at start and at each step after it up to end.
 func (c *Client) QueryRange(ctx context.Context, expr string, start, end time.Time, step time.Duration) (*rondov1.QueryResponse, error) {
-	return c.query(ctx, &rondov1.QueryRequest{Query: expr, Start: exact(start), End: exact(end), Step: step.Seconds()})
+	return c.API.Query(ctx, &rondov1.QueryRequest{Query: expr, Start: exact(start), End: exact(end), Step: step.Seconds()})
 }
 
 // exact returns a time in seconds, with milliseconds as PromQL has them.
 func exact(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1e3, 'f', 3, 64) }
-
-func (c *Client) query(ctx context.Context, m *rondov1.QueryRequest) (*rondov1.QueryResponse, error) {
-	r, err := c.API.Query(ctx, connect.NewRequest(m))
-	if err != nil {
-		return nil, err
-	}
-	return r.Msg, nil
-}
 
 // tailPause is the time between the end of a Tail that the server has ended and the next one.
 const tailPause = time.Second
@@ -110,7 +102,7 @@ func (c *Client) Tail(ctx context.Context, m *rondov1.TailRequest) iter.Seq2[Row
 
 // tailOnce yields the rows of one stream. on is false if yield wants no more.
 func (c *Client) tailOnce(ctx context.Context, m *rondov1.TailRequest, last map[string]int64, yield func(Rows) bool) (on bool, err error) {
-	stream, err := c.API.Tail(ctx, connect.NewRequest(m))
+	stream, err := c.API.Tail(ctx, m)
 	if err != nil {
 		return true, err
 	}

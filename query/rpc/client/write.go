@@ -82,13 +82,13 @@ func messageOf(s *Sample) *rondov1.Sample {
 func (c *Client) writeBatch(ctx context.Context, m *rondov1.WriteRequest, first int, sum *Written) error {
 	pause := firstPause
 	for try := 1; ; try++ {
-		r, err := c.API.Write(ctx, connect.NewRequest(m))
+		r, err := c.API.Write(ctx, m)
 		if err == nil {
-			sum.Accepted += r.Msg.GetAccepted()
-			sum.Late += r.Msg.GetLate()
-			sum.Refused += r.Msg.GetRefused()
-			sum.Created += r.Msg.GetCreated()
-			for _, x := range r.Msg.GetRejections() {
+			sum.Accepted += r.GetAccepted()
+			sum.Late += r.GetLate()
+			sum.Refused += r.GetRefused()
+			sum.Created += r.GetCreated()
+			for _, x := range r.GetRejections() {
 				sum.Rejections = append(sum.Rejections, Rejection{first + int(x.GetIndex()), x.GetError()})
 			}
 			return nil

@@ -41,7 +41,7 @@ func main() {
 		}
 		for plugin, parameter := range map[string]string{
 			"protoc-gen-go":         "module=" + s.module,
-			"protoc-gen-connect-go": "package_suffix=,module=" + s.module,
+			"protoc-gen-connect-go": "package_suffix=,simple,module=" + s.module,
 		} {
 			if err := s.run(plugin, parameter, files); err != nil {
 				log.Fatalf("%s: %v", plugin, err)
@@ -102,8 +102,11 @@ func (s service) run(plugin, parameter string, files []*descriptorpb.FileDescrip
 	return nil
 }
 
-// oneClient finds the client of a method in what protoc-gen-connect-go wrote.
-var oneClient = regexp.MustCompile(`connect\.NewClient\[([\w.]+, [\w.]+)\](\(\s+httpClient,\s+baseURL\+(\w+)Procedure)`)
+// oneClient finds the client of a method in what protoc-gen-connect-go wrote, and oneCall its call.
+var (
+	oneClient = regexp.MustCompile(`connect\.NewClient\[([\w.]+, [\w.]+)\](\(\s+httpClient,\s+baseURL\+(\w+)Procedure)`)
+	oneCall   = regexp.MustCompile(`response, err := (c\.\w+\.CallUnary\(ctx, )connect\.NewRequest\(req\)\)\n[^}]*}\n\s*return nil, err`)
+)
 
 // shared puts package wire in place of connect where a method has one request and one answer, and
 // adds an interface of these methods, which clients and handlers have in the same form.
@@ -114,7 +117,7 @@ func shared(content string, file *descriptorpb.FileDescriptorProto) string {
 		for _, m := range s.GetMethod() {
 			if unary[s.GetName()+m.GetName()] = !m.GetClientStreaming() && !m.GetServerStreaming(); unary[s.GetName()+m.GetName()] {
 				name := func(of string) string { return of[strings.LastIndexByte(of, '.')+1:] }
-				fmt.Fprintf(&calls, "\t%s(context.Context, *connect.Request[%s]) (*connect.Response[%s], error)\n",
+				fmt.Fprintf(&calls, "\t%s(context.Context, *%s) (*%s, error)\n",
 					m.GetName(), name(m.GetInputType()), name(m.GetOutputType()))
 			}
 		}
@@ -128,7 +131,8 @@ func shared(content string, file *descriptorpb.FileDescriptorProto) string {
 			content = strings.Replace(content, "*connect.Client["+types+"]", "*wire.Client["+clientTypes(types)+"]", 1)
 		}
 	}
-	content = strings.ReplaceAll(content, "connect.NewUnaryHandler(", "wire.NewUnaryHandler(")
+	content = oneCall.ReplaceAllString(content, "return ${1}req)")
+	content = strings.ReplaceAll(content, "connect.NewUnaryHandlerSimple(", "wire.NewUnaryHandler(")
 	return strings.Replace(content, "\thttp \"net/http\"\n", "\twire \"github.com/rondo-db/rondo/query/rpc/wire\"\n\thttp \"net/http\"\n", 1)
 }
 

@@ -143,88 +143,88 @@ const (
 type RondoClient interface {
 	// Write appends samples to series and, if asked to, makes those that do not exist. It returns when
 	// the samples are durable.
-	Write(context.Context, *connect.Request[WriteRequest]) (*connect.Response[WriteResponse], error)
+	Write(context.Context, *WriteRequest) (*WriteResponse, error)
 	// Create makes one series.
-	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreateResponse], error)
+	Create(context.Context, *CreateRequest) (*CreateResponse, error)
 	// Drop removes a series with all its rows.
-	Drop(context.Context, *connect.Request[DropRequest]) (*connect.Response[DropResponse], error)
+	Drop(context.Context, *DropRequest) (*DropResponse, error)
 	// Rename gives a series another path.
-	Rename(context.Context, *connect.Request[RenameRequest]) (*connect.Response[RenameResponse], error)
+	Rename(context.Context, *RenameRequest) (*RenameResponse, error)
 	// Fetch returns the rows of the archive that serves the requested range best, as rrdtool's fetch
 	// does.
-	Fetch(context.Context, *connect.Request[FetchRequest]) (*connect.Response[FetchResponse], error)
+	Fetch(context.Context, *FetchRequest) (*FetchResponse, error)
 	// List returns series by prefix of their path and by labels, page by page.
-	List(context.Context, *connect.Request[ListRequest]) (*connect.Response[ListResponse], error)
+	List(context.Context, *ListRequest) (*ListResponse, error)
 	// Labels returns the names of the labels in use, or the values of one name.
-	Labels(context.Context, *connect.Request[LabelsRequest]) (*connect.Response[LabelsResponse], error)
+	Labels(context.Context, *LabelsRequest) (*LabelsResponse, error)
 	// Info returns the definition and the state of one series.
-	Info(context.Context, *connect.Request[InfoRequest]) (*connect.Response[InfoResponse], error)
+	Info(context.Context, *InfoRequest) (*InfoResponse, error)
 	// Stats returns the counters of the store.
-	Stats(context.Context, *connect.Request[StatsRequest]) (*connect.Response[StatsResponse], error)
+	Stats(context.Context, *StatsRequest) (*StatsResponse, error)
 	// Notes returns the events that are kept beside the series, such as collectd's notifications.
-	Notes(context.Context, *connect.Request[NotesRequest]) (*connect.Response[NotesResponse], error)
+	Notes(context.Context, *NotesRequest) (*NotesResponse, error)
 	// Metadata returns facts about paths: the newest text, units, a description.
-	Metadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error)
+	Metadata(context.Context, *MetadataRequest) (*MetadataResponse, error)
 	// Search finds series, and folders of series, by words: what a reader types into a search box.
-	Search(context.Context, *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error)
+	Search(context.Context, *SearchRequest) (*SearchResponse, error)
 	// Tree returns one level of the tree of paths, page by page.
-	Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error)
+	Tree(context.Context, *TreeRequest) (*TreeResponse, error)
 	// Hosts returns machines and how they do: those about which alerts fire come first, then those
 	// that are silent.
-	Hosts(context.Context, *connect.Request[HostsRequest]) (*connect.Response[HostsResponse], error)
+	Hosts(context.Context, *HostsRequest) (*HostsResponse, error)
 	// Charts returns charts of the series below a prefix, or of a host.
-	Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error)
+	Charts(context.Context, *ChartsRequest) (*ChartsResponse, error)
 	// FetchMany returns rows of several series, with as many rows as a chart has points. What the
 	// archive that is taken does not know of a row, other archives and the readings of the step under
 	// way fill in. No row begins behind the last update.
-	FetchMany(context.Context, *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error)
+	FetchMany(context.Context, *FetchManyRequest) (*FetchManyResponse, error)
 	// Dashboards returns the names and titles of the saved dashboards.
-	Dashboards(context.Context, *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error)
+	Dashboards(context.Context, *DashboardsRequest) (*DashboardsResponse, error)
 	// Dashboard returns one saved dashboard.
-	Dashboard(context.Context, *connect.Request[DashboardRequest]) (*connect.Response[DashboardResponse], error)
+	Dashboard(context.Context, *DashboardRequest) (*DashboardResponse, error)
 	// SaveDashboard saves a dashboard. The error is permission_denied unless the server listens on
 	// loopback only.
-	SaveDashboard(context.Context, *connect.Request[SaveDashboardRequest]) (*connect.Response[SaveDashboardResponse], error)
+	SaveDashboard(context.Context, *SaveDashboardRequest) (*SaveDashboardResponse, error)
 	// DropDashboard removes a saved dashboard, under the same condition.
-	DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error)
+	DropDashboard(context.Context, *DropDashboardRequest) (*DropDashboardResponse, error)
 	// Status returns the state of the server: receivers, senders, and problems in words.
-	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
+	Status(context.Context, *StatusRequest) (*StatusResponse, error)
 	// Alerts returns the alerts that fire, are pending, or were resolved in the last day.
-	Alerts(context.Context, *connect.Request[AlertsRequest]) (*connect.Response[AlertsResponse], error)
+	Alerts(context.Context, *AlertsRequest) (*AlertsResponse, error)
 	// Latest returns the newest rows of many series at once: of given ones, or page by page.
-	Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error)
+	Latest(context.Context, *LatestRequest) (*LatestResponse, error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
-	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
+	Checkpoint(context.Context, *CheckpointRequest) (*CheckpointResponse, error)
 	// Alter changes the data sources, archives and step of a series, and keeps its history.
-	Alter(context.Context, *connect.Request[AlterRequest]) (*connect.Response[AlterResponse], error)
+	Alter(context.Context, *AlterRequest) (*AlterResponse, error)
 	// Tune changes the definition and the state of a series as rrdtool's tune does.
-	Tune(context.Context, *connect.Request[TuneRequest]) (*connect.Response[TuneResponse], error)
+	Tune(context.Context, *TuneRequest) (*TuneResponse, error)
 	// SetMetadata replaces the metadata of paths.
-	SetMetadata(context.Context, *connect.Request[SetMetadataRequest]) (*connect.Response[SetMetadataResponse], error)
+	SetMetadata(context.Context, *SetMetadataRequest) (*SetMetadataResponse, error)
 	// Import makes one series of a file of rrdtool, native or XML.
-	Import(context.Context, *connect.Request[ImportFileRequest]) (*connect.Response[ImportFileResponse], error)
+	Import(context.Context, *ImportFileRequest) (*ImportFileResponse, error)
 	// ImportMany makes a series of each file in the requests, and answers with the outcome of each.
 	// It needs HTTP/2.
-	ImportMany(context.Context) *connect.BidiStreamForClient[ImportRequest, ImportResponse]
+	ImportMany(context.Context) (*connect.BidiStreamForClientSimple[ImportRequest, ImportResponse], error)
 	// Export returns one series as a file of rrdtool.
-	Export(context.Context, *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error)
+	Export(context.Context, *ExportFileRequest) (*ExportFileResponse, error)
 	// ExportMany streams series as rrdtool's files.
-	ExportMany(context.Context, *connect.Request[ExportRequest]) (*connect.ServerStreamForClient[ExportResponse], error)
+	ExportMany(context.Context, *ExportRequest) (*connect.ServerStreamForClient[ExportResponse], error)
 	// Backup streams a consistent copy of the store, or what changed since another backup, as `rondo
 	// backup` writes it.
-	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error)
+	Backup(context.Context, *BackupRequest) (*connect.ServerStreamForClient[BackupResponse], error)
 	// Check verifies every invariant of the store and streams the defects.
-	Check(context.Context, *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error)
+	Check(context.Context, *CheckRequest) (*connect.ServerStreamForClient[CheckResponse], error)
 	// Query evaluates an expression of PromQL, at one time or at several.
-	Query(context.Context, *connect.Request[QueryRequest]) (*connect.Response[QueryResponse], error)
+	Query(context.Context, *QueryRequest) (*QueryResponse, error)
 	// Xport returns columns of several series side by side, as rrdtool's xport computes them.
-	Xport(context.Context, *connect.Request[XportRequest]) (*connect.Response[XportResponse], error)
+	Xport(context.Context, *XportRequest) (*XportResponse, error)
 	// Tail streams the new rows of series until the client or the server ends it.
-	Tail(context.Context, *connect.Request[TailRequest]) (*connect.ServerStreamForClient[TailResponse], error)
+	Tail(context.Context, *TailRequest) (*connect.ServerStreamForClient[TailResponse], error)
 	// Exec runs one of rrdtool's verbs inside the server and streams its output.
-	Exec(context.Context, *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[ExecResponse], error)
+	Exec(context.Context, *ExecRequest) (*connect.ServerStreamForClient[ExecResponse], error)
 	// Control passes a command to a receiver of the server: `rondo mono list` uses it.
-	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
+	Control(context.Context, *ControlRequest) (*ControlResponse, error)
 }
 
 // NewRondoClient constructs a client for the rondo.v1.Rondo service. By default, it uses the
@@ -532,192 +532,192 @@ type rondoClient struct {
 }
 
 // Write calls rondo.v1.Rondo.Write.
-func (c *rondoClient) Write(ctx context.Context, req *connect.Request[WriteRequest]) (*connect.Response[WriteResponse], error) {
+func (c *rondoClient) Write(ctx context.Context, req *WriteRequest) (*WriteResponse, error) {
 	return c.write.CallUnary(ctx, req)
 }
 
 // Create calls rondo.v1.Rondo.Create.
-func (c *rondoClient) Create(ctx context.Context, req *connect.Request[CreateRequest]) (*connect.Response[CreateResponse], error) {
+func (c *rondoClient) Create(ctx context.Context, req *CreateRequest) (*CreateResponse, error) {
 	return c.create.CallUnary(ctx, req)
 }
 
 // Drop calls rondo.v1.Rondo.Drop.
-func (c *rondoClient) Drop(ctx context.Context, req *connect.Request[DropRequest]) (*connect.Response[DropResponse], error) {
+func (c *rondoClient) Drop(ctx context.Context, req *DropRequest) (*DropResponse, error) {
 	return c.drop.CallUnary(ctx, req)
 }
 
 // Rename calls rondo.v1.Rondo.Rename.
-func (c *rondoClient) Rename(ctx context.Context, req *connect.Request[RenameRequest]) (*connect.Response[RenameResponse], error) {
+func (c *rondoClient) Rename(ctx context.Context, req *RenameRequest) (*RenameResponse, error) {
 	return c.rename.CallUnary(ctx, req)
 }
 
 // Fetch calls rondo.v1.Rondo.Fetch.
-func (c *rondoClient) Fetch(ctx context.Context, req *connect.Request[FetchRequest]) (*connect.Response[FetchResponse], error) {
+func (c *rondoClient) Fetch(ctx context.Context, req *FetchRequest) (*FetchResponse, error) {
 	return c.fetch.CallUnary(ctx, req)
 }
 
 // List calls rondo.v1.Rondo.List.
-func (c *rondoClient) List(ctx context.Context, req *connect.Request[ListRequest]) (*connect.Response[ListResponse], error) {
+func (c *rondoClient) List(ctx context.Context, req *ListRequest) (*ListResponse, error) {
 	return c.list.CallUnary(ctx, req)
 }
 
 // Labels calls rondo.v1.Rondo.Labels.
-func (c *rondoClient) Labels(ctx context.Context, req *connect.Request[LabelsRequest]) (*connect.Response[LabelsResponse], error) {
+func (c *rondoClient) Labels(ctx context.Context, req *LabelsRequest) (*LabelsResponse, error) {
 	return c.labels.CallUnary(ctx, req)
 }
 
 // Info calls rondo.v1.Rondo.Info.
-func (c *rondoClient) Info(ctx context.Context, req *connect.Request[InfoRequest]) (*connect.Response[InfoResponse], error) {
+func (c *rondoClient) Info(ctx context.Context, req *InfoRequest) (*InfoResponse, error) {
 	return c.info.CallUnary(ctx, req)
 }
 
 // Stats calls rondo.v1.Rondo.Stats.
-func (c *rondoClient) Stats(ctx context.Context, req *connect.Request[StatsRequest]) (*connect.Response[StatsResponse], error) {
+func (c *rondoClient) Stats(ctx context.Context, req *StatsRequest) (*StatsResponse, error) {
 	return c.stats.CallUnary(ctx, req)
 }
 
 // Notes calls rondo.v1.Rondo.Notes.
-func (c *rondoClient) Notes(ctx context.Context, req *connect.Request[NotesRequest]) (*connect.Response[NotesResponse], error) {
+func (c *rondoClient) Notes(ctx context.Context, req *NotesRequest) (*NotesResponse, error) {
 	return c.notes.CallUnary(ctx, req)
 }
 
 // Metadata calls rondo.v1.Rondo.Metadata.
-func (c *rondoClient) Metadata(ctx context.Context, req *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error) {
+func (c *rondoClient) Metadata(ctx context.Context, req *MetadataRequest) (*MetadataResponse, error) {
 	return c.metadata.CallUnary(ctx, req)
 }
 
 // Search calls rondo.v1.Rondo.Search.
-func (c *rondoClient) Search(ctx context.Context, req *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error) {
+func (c *rondoClient) Search(ctx context.Context, req *SearchRequest) (*SearchResponse, error) {
 	return c.search.CallUnary(ctx, req)
 }
 
 // Tree calls rondo.v1.Rondo.Tree.
-func (c *rondoClient) Tree(ctx context.Context, req *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error) {
+func (c *rondoClient) Tree(ctx context.Context, req *TreeRequest) (*TreeResponse, error) {
 	return c.tree.CallUnary(ctx, req)
 }
 
 // Hosts calls rondo.v1.Rondo.Hosts.
-func (c *rondoClient) Hosts(ctx context.Context, req *connect.Request[HostsRequest]) (*connect.Response[HostsResponse], error) {
+func (c *rondoClient) Hosts(ctx context.Context, req *HostsRequest) (*HostsResponse, error) {
 	return c.hosts.CallUnary(ctx, req)
 }
 
 // Charts calls rondo.v1.Rondo.Charts.
-func (c *rondoClient) Charts(ctx context.Context, req *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error) {
+func (c *rondoClient) Charts(ctx context.Context, req *ChartsRequest) (*ChartsResponse, error) {
 	return c.charts.CallUnary(ctx, req)
 }
 
 // FetchMany calls rondo.v1.Rondo.FetchMany.
-func (c *rondoClient) FetchMany(ctx context.Context, req *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error) {
+func (c *rondoClient) FetchMany(ctx context.Context, req *FetchManyRequest) (*FetchManyResponse, error) {
 	return c.fetchMany.CallUnary(ctx, req)
 }
 
 // Dashboards calls rondo.v1.Rondo.Dashboards.
-func (c *rondoClient) Dashboards(ctx context.Context, req *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error) {
+func (c *rondoClient) Dashboards(ctx context.Context, req *DashboardsRequest) (*DashboardsResponse, error) {
 	return c.dashboards.CallUnary(ctx, req)
 }
 
 // Dashboard calls rondo.v1.Rondo.Dashboard.
-func (c *rondoClient) Dashboard(ctx context.Context, req *connect.Request[DashboardRequest]) (*connect.Response[DashboardResponse], error) {
+func (c *rondoClient) Dashboard(ctx context.Context, req *DashboardRequest) (*DashboardResponse, error) {
 	return c.dashboard.CallUnary(ctx, req)
 }
 
 // SaveDashboard calls rondo.v1.Rondo.SaveDashboard.
-func (c *rondoClient) SaveDashboard(ctx context.Context, req *connect.Request[SaveDashboardRequest]) (*connect.Response[SaveDashboardResponse], error) {
+func (c *rondoClient) SaveDashboard(ctx context.Context, req *SaveDashboardRequest) (*SaveDashboardResponse, error) {
 	return c.saveDashboard.CallUnary(ctx, req)
 }
 
 // DropDashboard calls rondo.v1.Rondo.DropDashboard.
-func (c *rondoClient) DropDashboard(ctx context.Context, req *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error) {
+func (c *rondoClient) DropDashboard(ctx context.Context, req *DropDashboardRequest) (*DropDashboardResponse, error) {
 	return c.dropDashboard.CallUnary(ctx, req)
 }
 
 // Status calls rondo.v1.Rondo.Status.
-func (c *rondoClient) Status(ctx context.Context, req *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error) {
+func (c *rondoClient) Status(ctx context.Context, req *StatusRequest) (*StatusResponse, error) {
 	return c.status.CallUnary(ctx, req)
 }
 
 // Alerts calls rondo.v1.Rondo.Alerts.
-func (c *rondoClient) Alerts(ctx context.Context, req *connect.Request[AlertsRequest]) (*connect.Response[AlertsResponse], error) {
+func (c *rondoClient) Alerts(ctx context.Context, req *AlertsRequest) (*AlertsResponse, error) {
 	return c.alerts.CallUnary(ctx, req)
 }
 
 // Latest calls rondo.v1.Rondo.Latest.
-func (c *rondoClient) Latest(ctx context.Context, req *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error) {
+func (c *rondoClient) Latest(ctx context.Context, req *LatestRequest) (*LatestResponse, error) {
 	return c.latest.CallUnary(ctx, req)
 }
 
 // Checkpoint calls rondo.v1.Rondo.Checkpoint.
-func (c *rondoClient) Checkpoint(ctx context.Context, req *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error) {
+func (c *rondoClient) Checkpoint(ctx context.Context, req *CheckpointRequest) (*CheckpointResponse, error) {
 	return c.checkpoint.CallUnary(ctx, req)
 }
 
 // Alter calls rondo.v1.Rondo.Alter.
-func (c *rondoClient) Alter(ctx context.Context, req *connect.Request[AlterRequest]) (*connect.Response[AlterResponse], error) {
+func (c *rondoClient) Alter(ctx context.Context, req *AlterRequest) (*AlterResponse, error) {
 	return c.alter.CallUnary(ctx, req)
 }
 
 // Tune calls rondo.v1.Rondo.Tune.
-func (c *rondoClient) Tune(ctx context.Context, req *connect.Request[TuneRequest]) (*connect.Response[TuneResponse], error) {
+func (c *rondoClient) Tune(ctx context.Context, req *TuneRequest) (*TuneResponse, error) {
 	return c.tune.CallUnary(ctx, req)
 }
 
 // SetMetadata calls rondo.v1.Rondo.SetMetadata.
-func (c *rondoClient) SetMetadata(ctx context.Context, req *connect.Request[SetMetadataRequest]) (*connect.Response[SetMetadataResponse], error) {
+func (c *rondoClient) SetMetadata(ctx context.Context, req *SetMetadataRequest) (*SetMetadataResponse, error) {
 	return c.setMetadata.CallUnary(ctx, req)
 }
 
 // Import calls rondo.v1.Rondo.Import.
-func (c *rondoClient) Import(ctx context.Context, req *connect.Request[ImportFileRequest]) (*connect.Response[ImportFileResponse], error) {
+func (c *rondoClient) Import(ctx context.Context, req *ImportFileRequest) (*ImportFileResponse, error) {
 	return c._import.CallUnary(ctx, req)
 }
 
 // ImportMany calls rondo.v1.Rondo.ImportMany.
-func (c *rondoClient) ImportMany(ctx context.Context) *connect.BidiStreamForClient[ImportRequest, ImportResponse] {
-	return c.importMany.CallBidiStream(ctx)
+func (c *rondoClient) ImportMany(ctx context.Context) (*connect.BidiStreamForClientSimple[ImportRequest, ImportResponse], error) {
+	return c.importMany.CallBidiStreamSimple(ctx)
 }
 
 // Export calls rondo.v1.Rondo.Export.
-func (c *rondoClient) Export(ctx context.Context, req *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error) {
+func (c *rondoClient) Export(ctx context.Context, req *ExportFileRequest) (*ExportFileResponse, error) {
 	return c.export.CallUnary(ctx, req)
 }
 
 // ExportMany calls rondo.v1.Rondo.ExportMany.
-func (c *rondoClient) ExportMany(ctx context.Context, req *connect.Request[ExportRequest]) (*connect.ServerStreamForClient[ExportResponse], error) {
-	return c.exportMany.CallServerStream(ctx, req)
+func (c *rondoClient) ExportMany(ctx context.Context, req *ExportRequest) (*connect.ServerStreamForClient[ExportResponse], error) {
+	return c.exportMany.CallServerStream(ctx, connect.NewRequest(req))
 }
 
 // Backup calls rondo.v1.Rondo.Backup.
-func (c *rondoClient) Backup(ctx context.Context, req *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error) {
-	return c.backup.CallServerStream(ctx, req)
+func (c *rondoClient) Backup(ctx context.Context, req *BackupRequest) (*connect.ServerStreamForClient[BackupResponse], error) {
+	return c.backup.CallServerStream(ctx, connect.NewRequest(req))
 }
 
 // Check calls rondo.v1.Rondo.Check.
-func (c *rondoClient) Check(ctx context.Context, req *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error) {
-	return c.check.CallServerStream(ctx, req)
+func (c *rondoClient) Check(ctx context.Context, req *CheckRequest) (*connect.ServerStreamForClient[CheckResponse], error) {
+	return c.check.CallServerStream(ctx, connect.NewRequest(req))
 }
 
 // Query calls rondo.v1.Rondo.Query.
-func (c *rondoClient) Query(ctx context.Context, req *connect.Request[QueryRequest]) (*connect.Response[QueryResponse], error) {
+func (c *rondoClient) Query(ctx context.Context, req *QueryRequest) (*QueryResponse, error) {
 	return c.query.CallUnary(ctx, req)
 }
 
 // Xport calls rondo.v1.Rondo.Xport.
-func (c *rondoClient) Xport(ctx context.Context, req *connect.Request[XportRequest]) (*connect.Response[XportResponse], error) {
+func (c *rondoClient) Xport(ctx context.Context, req *XportRequest) (*XportResponse, error) {
 	return c.xport.CallUnary(ctx, req)
 }
 
 // Tail calls rondo.v1.Rondo.Tail.
-func (c *rondoClient) Tail(ctx context.Context, req *connect.Request[TailRequest]) (*connect.ServerStreamForClient[TailResponse], error) {
-	return c.tail.CallServerStream(ctx, req)
+func (c *rondoClient) Tail(ctx context.Context, req *TailRequest) (*connect.ServerStreamForClient[TailResponse], error) {
+	return c.tail.CallServerStream(ctx, connect.NewRequest(req))
 }
 
 // Exec calls rondo.v1.Rondo.Exec.
-func (c *rondoClient) Exec(ctx context.Context, req *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[ExecResponse], error) {
-	return c.exec.CallServerStream(ctx, req)
+func (c *rondoClient) Exec(ctx context.Context, req *ExecRequest) (*connect.ServerStreamForClient[ExecResponse], error) {
+	return c.exec.CallServerStream(ctx, connect.NewRequest(req))
 }
 
 // Control calls rondo.v1.Rondo.Control.
-func (c *rondoClient) Control(ctx context.Context, req *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {
+func (c *rondoClient) Control(ctx context.Context, req *ControlRequest) (*ControlResponse, error) {
 	return c.control.CallUnary(ctx, req)
 }
 
@@ -725,88 +725,88 @@ func (c *rondoClient) Control(ctx context.Context, req *connect.Request[ControlR
 type RondoHandler interface {
 	// Write appends samples to series and, if asked to, makes those that do not exist. It returns when
 	// the samples are durable.
-	Write(context.Context, *connect.Request[WriteRequest]) (*connect.Response[WriteResponse], error)
+	Write(context.Context, *WriteRequest) (*WriteResponse, error)
 	// Create makes one series.
-	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreateResponse], error)
+	Create(context.Context, *CreateRequest) (*CreateResponse, error)
 	// Drop removes a series with all its rows.
-	Drop(context.Context, *connect.Request[DropRequest]) (*connect.Response[DropResponse], error)
+	Drop(context.Context, *DropRequest) (*DropResponse, error)
 	// Rename gives a series another path.
-	Rename(context.Context, *connect.Request[RenameRequest]) (*connect.Response[RenameResponse], error)
+	Rename(context.Context, *RenameRequest) (*RenameResponse, error)
 	// Fetch returns the rows of the archive that serves the requested range best, as rrdtool's fetch
 	// does.
-	Fetch(context.Context, *connect.Request[FetchRequest]) (*connect.Response[FetchResponse], error)
+	Fetch(context.Context, *FetchRequest) (*FetchResponse, error)
 	// List returns series by prefix of their path and by labels, page by page.
-	List(context.Context, *connect.Request[ListRequest]) (*connect.Response[ListResponse], error)
+	List(context.Context, *ListRequest) (*ListResponse, error)
 	// Labels returns the names of the labels in use, or the values of one name.
-	Labels(context.Context, *connect.Request[LabelsRequest]) (*connect.Response[LabelsResponse], error)
+	Labels(context.Context, *LabelsRequest) (*LabelsResponse, error)
 	// Info returns the definition and the state of one series.
-	Info(context.Context, *connect.Request[InfoRequest]) (*connect.Response[InfoResponse], error)
+	Info(context.Context, *InfoRequest) (*InfoResponse, error)
 	// Stats returns the counters of the store.
-	Stats(context.Context, *connect.Request[StatsRequest]) (*connect.Response[StatsResponse], error)
+	Stats(context.Context, *StatsRequest) (*StatsResponse, error)
 	// Notes returns the events that are kept beside the series, such as collectd's notifications.
-	Notes(context.Context, *connect.Request[NotesRequest]) (*connect.Response[NotesResponse], error)
+	Notes(context.Context, *NotesRequest) (*NotesResponse, error)
 	// Metadata returns facts about paths: the newest text, units, a description.
-	Metadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error)
+	Metadata(context.Context, *MetadataRequest) (*MetadataResponse, error)
 	// Search finds series, and folders of series, by words: what a reader types into a search box.
-	Search(context.Context, *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error)
+	Search(context.Context, *SearchRequest) (*SearchResponse, error)
 	// Tree returns one level of the tree of paths, page by page.
-	Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error)
+	Tree(context.Context, *TreeRequest) (*TreeResponse, error)
 	// Hosts returns machines and how they do: those about which alerts fire come first, then those
 	// that are silent.
-	Hosts(context.Context, *connect.Request[HostsRequest]) (*connect.Response[HostsResponse], error)
+	Hosts(context.Context, *HostsRequest) (*HostsResponse, error)
 	// Charts returns charts of the series below a prefix, or of a host.
-	Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error)
+	Charts(context.Context, *ChartsRequest) (*ChartsResponse, error)
 	// FetchMany returns rows of several series, with as many rows as a chart has points. What the
 	// archive that is taken does not know of a row, other archives and the readings of the step under
 	// way fill in. No row begins behind the last update.
-	FetchMany(context.Context, *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error)
+	FetchMany(context.Context, *FetchManyRequest) (*FetchManyResponse, error)
 	// Dashboards returns the names and titles of the saved dashboards.
-	Dashboards(context.Context, *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error)
+	Dashboards(context.Context, *DashboardsRequest) (*DashboardsResponse, error)
 	// Dashboard returns one saved dashboard.
-	Dashboard(context.Context, *connect.Request[DashboardRequest]) (*connect.Response[DashboardResponse], error)
+	Dashboard(context.Context, *DashboardRequest) (*DashboardResponse, error)
 	// SaveDashboard saves a dashboard. The error is permission_denied unless the server listens on
 	// loopback only.
-	SaveDashboard(context.Context, *connect.Request[SaveDashboardRequest]) (*connect.Response[SaveDashboardResponse], error)
+	SaveDashboard(context.Context, *SaveDashboardRequest) (*SaveDashboardResponse, error)
 	// DropDashboard removes a saved dashboard, under the same condition.
-	DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error)
+	DropDashboard(context.Context, *DropDashboardRequest) (*DropDashboardResponse, error)
 	// Status returns the state of the server: receivers, senders, and problems in words.
-	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
+	Status(context.Context, *StatusRequest) (*StatusResponse, error)
 	// Alerts returns the alerts that fire, are pending, or were resolved in the last day.
-	Alerts(context.Context, *connect.Request[AlertsRequest]) (*connect.Response[AlertsResponse], error)
+	Alerts(context.Context, *AlertsRequest) (*AlertsResponse, error)
 	// Latest returns the newest rows of many series at once: of given ones, or page by page.
-	Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error)
+	Latest(context.Context, *LatestRequest) (*LatestResponse, error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
-	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
+	Checkpoint(context.Context, *CheckpointRequest) (*CheckpointResponse, error)
 	// Alter changes the data sources, archives and step of a series, and keeps its history.
-	Alter(context.Context, *connect.Request[AlterRequest]) (*connect.Response[AlterResponse], error)
+	Alter(context.Context, *AlterRequest) (*AlterResponse, error)
 	// Tune changes the definition and the state of a series as rrdtool's tune does.
-	Tune(context.Context, *connect.Request[TuneRequest]) (*connect.Response[TuneResponse], error)
+	Tune(context.Context, *TuneRequest) (*TuneResponse, error)
 	// SetMetadata replaces the metadata of paths.
-	SetMetadata(context.Context, *connect.Request[SetMetadataRequest]) (*connect.Response[SetMetadataResponse], error)
+	SetMetadata(context.Context, *SetMetadataRequest) (*SetMetadataResponse, error)
 	// Import makes one series of a file of rrdtool, native or XML.
-	Import(context.Context, *connect.Request[ImportFileRequest]) (*connect.Response[ImportFileResponse], error)
+	Import(context.Context, *ImportFileRequest) (*ImportFileResponse, error)
 	// ImportMany makes a series of each file in the requests, and answers with the outcome of each.
 	// It needs HTTP/2.
 	ImportMany(context.Context, *connect.BidiStream[ImportRequest, ImportResponse]) error
 	// Export returns one series as a file of rrdtool.
-	Export(context.Context, *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error)
+	Export(context.Context, *ExportFileRequest) (*ExportFileResponse, error)
 	// ExportMany streams series as rrdtool's files.
-	ExportMany(context.Context, *connect.Request[ExportRequest], *connect.ServerStream[ExportResponse]) error
+	ExportMany(context.Context, *ExportRequest, *connect.ServerStream[ExportResponse]) error
 	// Backup streams a consistent copy of the store, or what changed since another backup, as `rondo
 	// backup` writes it.
-	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error
+	Backup(context.Context, *BackupRequest, *connect.ServerStream[BackupResponse]) error
 	// Check verifies every invariant of the store and streams the defects.
-	Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error
+	Check(context.Context, *CheckRequest, *connect.ServerStream[CheckResponse]) error
 	// Query evaluates an expression of PromQL, at one time or at several.
-	Query(context.Context, *connect.Request[QueryRequest]) (*connect.Response[QueryResponse], error)
+	Query(context.Context, *QueryRequest) (*QueryResponse, error)
 	// Xport returns columns of several series side by side, as rrdtool's xport computes them.
-	Xport(context.Context, *connect.Request[XportRequest]) (*connect.Response[XportResponse], error)
+	Xport(context.Context, *XportRequest) (*XportResponse, error)
 	// Tail streams the new rows of series until the client or the server ends it.
-	Tail(context.Context, *connect.Request[TailRequest], *connect.ServerStream[TailResponse]) error
+	Tail(context.Context, *TailRequest, *connect.ServerStream[TailResponse]) error
 	// Exec runs one of rrdtool's verbs inside the server and streams its output.
-	Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error
+	Exec(context.Context, *ExecRequest, *connect.ServerStream[ExecResponse]) error
 	// Control passes a command to a receiver of the server: `rondo mono list` uses it.
-	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
+	Control(context.Context, *ControlRequest) (*ControlResponse, error)
 }
 
 // NewRondoHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -1014,19 +1014,19 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoExportManyHandler := connect.NewServerStreamHandler(
+	rondoExportManyHandler := connect.NewServerStreamHandlerSimple(
 		RondoExportManyProcedure,
 		svc.ExportMany,
 		connect.WithSchema(rondoMethods.ByName("ExportMany")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoBackupHandler := connect.NewServerStreamHandler(
+	rondoBackupHandler := connect.NewServerStreamHandlerSimple(
 		RondoBackupProcedure,
 		svc.Backup,
 		connect.WithSchema(rondoMethods.ByName("Backup")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoCheckHandler := connect.NewServerStreamHandler(
+	rondoCheckHandler := connect.NewServerStreamHandlerSimple(
 		RondoCheckProcedure,
 		svc.Check,
 		connect.WithSchema(rondoMethods.ByName("Check")),
@@ -1046,13 +1046,13 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoTailHandler := connect.NewServerStreamHandler(
+	rondoTailHandler := connect.NewServerStreamHandlerSimple(
 		RondoTailProcedure,
 		svc.Tail,
 		connect.WithSchema(rondoMethods.ByName("Tail")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoExecHandler := connect.NewServerStreamHandler(
+	rondoExecHandler := connect.NewServerStreamHandlerSimple(
 		RondoExecProcedure,
 		svc.Exec,
 		connect.WithSchema(rondoMethods.ByName("Exec")),
@@ -1151,115 +1151,115 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 // UnimplementedRondoHandler returns CodeUnimplemented from all methods.
 type UnimplementedRondoHandler struct{}
 
-func (UnimplementedRondoHandler) Write(context.Context, *connect.Request[WriteRequest]) (*connect.Response[WriteResponse], error) {
+func (UnimplementedRondoHandler) Write(context.Context, *WriteRequest) (*WriteResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Write is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreateResponse], error) {
+func (UnimplementedRondoHandler) Create(context.Context, *CreateRequest) (*CreateResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Create is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Drop(context.Context, *connect.Request[DropRequest]) (*connect.Response[DropResponse], error) {
+func (UnimplementedRondoHandler) Drop(context.Context, *DropRequest) (*DropResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Drop is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Rename(context.Context, *connect.Request[RenameRequest]) (*connect.Response[RenameResponse], error) {
+func (UnimplementedRondoHandler) Rename(context.Context, *RenameRequest) (*RenameResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Rename is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Fetch(context.Context, *connect.Request[FetchRequest]) (*connect.Response[FetchResponse], error) {
+func (UnimplementedRondoHandler) Fetch(context.Context, *FetchRequest) (*FetchResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Fetch is not implemented"))
 }
 
-func (UnimplementedRondoHandler) List(context.Context, *connect.Request[ListRequest]) (*connect.Response[ListResponse], error) {
+func (UnimplementedRondoHandler) List(context.Context, *ListRequest) (*ListResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.List is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Labels(context.Context, *connect.Request[LabelsRequest]) (*connect.Response[LabelsResponse], error) {
+func (UnimplementedRondoHandler) Labels(context.Context, *LabelsRequest) (*LabelsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Labels is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Info(context.Context, *connect.Request[InfoRequest]) (*connect.Response[InfoResponse], error) {
+func (UnimplementedRondoHandler) Info(context.Context, *InfoRequest) (*InfoResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Info is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Stats(context.Context, *connect.Request[StatsRequest]) (*connect.Response[StatsResponse], error) {
+func (UnimplementedRondoHandler) Stats(context.Context, *StatsRequest) (*StatsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Stats is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Notes(context.Context, *connect.Request[NotesRequest]) (*connect.Response[NotesResponse], error) {
+func (UnimplementedRondoHandler) Notes(context.Context, *NotesRequest) (*NotesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Notes is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Metadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error) {
+func (UnimplementedRondoHandler) Metadata(context.Context, *MetadataRequest) (*MetadataResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Metadata is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Search(context.Context, *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error) {
+func (UnimplementedRondoHandler) Search(context.Context, *SearchRequest) (*SearchResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Search is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error) {
+func (UnimplementedRondoHandler) Tree(context.Context, *TreeRequest) (*TreeResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Tree is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Hosts(context.Context, *connect.Request[HostsRequest]) (*connect.Response[HostsResponse], error) {
+func (UnimplementedRondoHandler) Hosts(context.Context, *HostsRequest) (*HostsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Hosts is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error) {
+func (UnimplementedRondoHandler) Charts(context.Context, *ChartsRequest) (*ChartsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Charts is not implemented"))
 }
 
-func (UnimplementedRondoHandler) FetchMany(context.Context, *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error) {
+func (UnimplementedRondoHandler) FetchMany(context.Context, *FetchManyRequest) (*FetchManyResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.FetchMany is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Dashboards(context.Context, *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error) {
+func (UnimplementedRondoHandler) Dashboards(context.Context, *DashboardsRequest) (*DashboardsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Dashboards is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Dashboard(context.Context, *connect.Request[DashboardRequest]) (*connect.Response[DashboardResponse], error) {
+func (UnimplementedRondoHandler) Dashboard(context.Context, *DashboardRequest) (*DashboardResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Dashboard is not implemented"))
 }
 
-func (UnimplementedRondoHandler) SaveDashboard(context.Context, *connect.Request[SaveDashboardRequest]) (*connect.Response[SaveDashboardResponse], error) {
+func (UnimplementedRondoHandler) SaveDashboard(context.Context, *SaveDashboardRequest) (*SaveDashboardResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.SaveDashboard is not implemented"))
 }
 
-func (UnimplementedRondoHandler) DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error) {
+func (UnimplementedRondoHandler) DropDashboard(context.Context, *DropDashboardRequest) (*DropDashboardResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.DropDashboard is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error) {
+func (UnimplementedRondoHandler) Status(context.Context, *StatusRequest) (*StatusResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Status is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Alerts(context.Context, *connect.Request[AlertsRequest]) (*connect.Response[AlertsResponse], error) {
+func (UnimplementedRondoHandler) Alerts(context.Context, *AlertsRequest) (*AlertsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Alerts is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error) {
+func (UnimplementedRondoHandler) Latest(context.Context, *LatestRequest) (*LatestResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Latest is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error) {
+func (UnimplementedRondoHandler) Checkpoint(context.Context, *CheckpointRequest) (*CheckpointResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Checkpoint is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Alter(context.Context, *connect.Request[AlterRequest]) (*connect.Response[AlterResponse], error) {
+func (UnimplementedRondoHandler) Alter(context.Context, *AlterRequest) (*AlterResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Alter is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Tune(context.Context, *connect.Request[TuneRequest]) (*connect.Response[TuneResponse], error) {
+func (UnimplementedRondoHandler) Tune(context.Context, *TuneRequest) (*TuneResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Tune is not implemented"))
 }
 
-func (UnimplementedRondoHandler) SetMetadata(context.Context, *connect.Request[SetMetadataRequest]) (*connect.Response[SetMetadataResponse], error) {
+func (UnimplementedRondoHandler) SetMetadata(context.Context, *SetMetadataRequest) (*SetMetadataResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.SetMetadata is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Import(context.Context, *connect.Request[ImportFileRequest]) (*connect.Response[ImportFileResponse], error) {
+func (UnimplementedRondoHandler) Import(context.Context, *ImportFileRequest) (*ImportFileResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Import is not implemented"))
 }
 
@@ -1267,39 +1267,39 @@ func (UnimplementedRondoHandler) ImportMany(context.Context, *connect.BidiStream
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.ImportMany is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Export(context.Context, *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error) {
+func (UnimplementedRondoHandler) Export(context.Context, *ExportFileRequest) (*ExportFileResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Export is not implemented"))
 }
 
-func (UnimplementedRondoHandler) ExportMany(context.Context, *connect.Request[ExportRequest], *connect.ServerStream[ExportResponse]) error {
+func (UnimplementedRondoHandler) ExportMany(context.Context, *ExportRequest, *connect.ServerStream[ExportResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.ExportMany is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error {
+func (UnimplementedRondoHandler) Backup(context.Context, *BackupRequest, *connect.ServerStream[BackupResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Backup is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error {
+func (UnimplementedRondoHandler) Check(context.Context, *CheckRequest, *connect.ServerStream[CheckResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Check is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Query(context.Context, *connect.Request[QueryRequest]) (*connect.Response[QueryResponse], error) {
+func (UnimplementedRondoHandler) Query(context.Context, *QueryRequest) (*QueryResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Query is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Xport(context.Context, *connect.Request[XportRequest]) (*connect.Response[XportResponse], error) {
+func (UnimplementedRondoHandler) Xport(context.Context, *XportRequest) (*XportResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Xport is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Tail(context.Context, *connect.Request[TailRequest], *connect.ServerStream[TailResponse]) error {
+func (UnimplementedRondoHandler) Tail(context.Context, *TailRequest, *connect.ServerStream[TailResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Tail is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error {
+func (UnimplementedRondoHandler) Exec(context.Context, *ExecRequest, *connect.ServerStream[ExecResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Exec is not implemented"))
 }
 
-func (UnimplementedRondoHandler) Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {
+func (UnimplementedRondoHandler) Control(context.Context, *ControlRequest) (*ControlResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Control is not implemented"))
 }
 
@@ -1307,21 +1307,21 @@ func (UnimplementedRondoHandler) Control(context.Context, *connect.Request[Contr
 type ClusterClient interface {
 	// State returns the state of the cluster as the node sees it: nodes, partitions, and problems in
 	// words.
-	State(context.Context, *connect.Request[ClusterStateRequest]) (*connect.Response[ClusterState], error)
+	State(context.Context, *ClusterStateRequest) (*ClusterState, error)
 	// Move begins to move a replica of a partition to another node, and holds the partition: nodes do
 	// not move it for the sake of even loads any more. It returns before the replica has moved.
-	Move(context.Context, *connect.Request[MoveRequest]) (*connect.Response[MoveResponse], error)
+	Move(context.Context, *MoveRequest) (*MoveResponse, error)
 	// Lead makes a replica the preferred leader of its partition, and holds the partition. It returns
 	// before that replica leads.
-	Lead(context.Context, *connect.Request[LeadRequest]) (*connect.Response[LeadResponse], error)
+	Lead(context.Context, *LeadRequest) (*LeadResponse, error)
 	// Release ends that a partition is held.
-	Release(context.Context, *connect.Request[ReleaseRequest]) (*connect.Response[ReleaseResponse], error)
+	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
 	// Drain says that all replicas of a node are to move to other nodes, or ends that. It returns
 	// before they have moved.
-	Drain(context.Context, *connect.Request[DrainRequest]) (*connect.Response[DrainResponse], error)
+	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
 	// CheckReplicas compares the replicas of partitions by digests of all that they hold, which they
 	// take at the same record of the log while they work. It streams an answer for each partition.
-	CheckReplicas(context.Context, *connect.Request[CheckReplicasRequest]) (*connect.ServerStreamForClient[CheckReplicasResponse], error)
+	CheckReplicas(context.Context, *CheckReplicasRequest) (*connect.ServerStreamForClient[CheckReplicasResponse], error)
 }
 
 // NewClusterClient constructs a client for the rondo.v1.Cluster service. By default, it uses the
@@ -1386,54 +1386,54 @@ type clusterClient struct {
 }
 
 // State calls rondo.v1.Cluster.State.
-func (c *clusterClient) State(ctx context.Context, req *connect.Request[ClusterStateRequest]) (*connect.Response[ClusterState], error) {
+func (c *clusterClient) State(ctx context.Context, req *ClusterStateRequest) (*ClusterState, error) {
 	return c.state.CallUnary(ctx, req)
 }
 
 // Move calls rondo.v1.Cluster.Move.
-func (c *clusterClient) Move(ctx context.Context, req *connect.Request[MoveRequest]) (*connect.Response[MoveResponse], error) {
+func (c *clusterClient) Move(ctx context.Context, req *MoveRequest) (*MoveResponse, error) {
 	return c.move.CallUnary(ctx, req)
 }
 
 // Lead calls rondo.v1.Cluster.Lead.
-func (c *clusterClient) Lead(ctx context.Context, req *connect.Request[LeadRequest]) (*connect.Response[LeadResponse], error) {
+func (c *clusterClient) Lead(ctx context.Context, req *LeadRequest) (*LeadResponse, error) {
 	return c.lead.CallUnary(ctx, req)
 }
 
 // Release calls rondo.v1.Cluster.Release.
-func (c *clusterClient) Release(ctx context.Context, req *connect.Request[ReleaseRequest]) (*connect.Response[ReleaseResponse], error) {
+func (c *clusterClient) Release(ctx context.Context, req *ReleaseRequest) (*ReleaseResponse, error) {
 	return c.release.CallUnary(ctx, req)
 }
 
 // Drain calls rondo.v1.Cluster.Drain.
-func (c *clusterClient) Drain(ctx context.Context, req *connect.Request[DrainRequest]) (*connect.Response[DrainResponse], error) {
+func (c *clusterClient) Drain(ctx context.Context, req *DrainRequest) (*DrainResponse, error) {
 	return c.drain.CallUnary(ctx, req)
 }
 
 // CheckReplicas calls rondo.v1.Cluster.CheckReplicas.
-func (c *clusterClient) CheckReplicas(ctx context.Context, req *connect.Request[CheckReplicasRequest]) (*connect.ServerStreamForClient[CheckReplicasResponse], error) {
-	return c.checkReplicas.CallServerStream(ctx, req)
+func (c *clusterClient) CheckReplicas(ctx context.Context, req *CheckReplicasRequest) (*connect.ServerStreamForClient[CheckReplicasResponse], error) {
+	return c.checkReplicas.CallServerStream(ctx, connect.NewRequest(req))
 }
 
 // ClusterHandler is an implementation of the rondo.v1.Cluster service.
 type ClusterHandler interface {
 	// State returns the state of the cluster as the node sees it: nodes, partitions, and problems in
 	// words.
-	State(context.Context, *connect.Request[ClusterStateRequest]) (*connect.Response[ClusterState], error)
+	State(context.Context, *ClusterStateRequest) (*ClusterState, error)
 	// Move begins to move a replica of a partition to another node, and holds the partition: nodes do
 	// not move it for the sake of even loads any more. It returns before the replica has moved.
-	Move(context.Context, *connect.Request[MoveRequest]) (*connect.Response[MoveResponse], error)
+	Move(context.Context, *MoveRequest) (*MoveResponse, error)
 	// Lead makes a replica the preferred leader of its partition, and holds the partition. It returns
 	// before that replica leads.
-	Lead(context.Context, *connect.Request[LeadRequest]) (*connect.Response[LeadResponse], error)
+	Lead(context.Context, *LeadRequest) (*LeadResponse, error)
 	// Release ends that a partition is held.
-	Release(context.Context, *connect.Request[ReleaseRequest]) (*connect.Response[ReleaseResponse], error)
+	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
 	// Drain says that all replicas of a node are to move to other nodes, or ends that. It returns
 	// before they have moved.
-	Drain(context.Context, *connect.Request[DrainRequest]) (*connect.Response[DrainResponse], error)
+	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
 	// CheckReplicas compares the replicas of partitions by digests of all that they hold, which they
 	// take at the same record of the log while they work. It streams an answer for each partition.
-	CheckReplicas(context.Context, *connect.Request[CheckReplicasRequest], *connect.ServerStream[CheckReplicasResponse]) error
+	CheckReplicas(context.Context, *CheckReplicasRequest, *connect.ServerStream[CheckReplicasResponse]) error
 }
 
 // NewClusterHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -1474,7 +1474,7 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(clusterMethods.ByName("Drain")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterCheckReplicasHandler := connect.NewServerStreamHandler(
+	clusterCheckReplicasHandler := connect.NewServerStreamHandlerSimple(
 		ClusterCheckReplicasProcedure,
 		svc.CheckReplicas,
 		connect.WithSchema(clusterMethods.ByName("CheckReplicas")),
@@ -1503,71 +1503,71 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 // UnimplementedClusterHandler returns CodeUnimplemented from all methods.
 type UnimplementedClusterHandler struct{}
 
-func (UnimplementedClusterHandler) State(context.Context, *connect.Request[ClusterStateRequest]) (*connect.Response[ClusterState], error) {
+func (UnimplementedClusterHandler) State(context.Context, *ClusterStateRequest) (*ClusterState, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.State is not implemented"))
 }
 
-func (UnimplementedClusterHandler) Move(context.Context, *connect.Request[MoveRequest]) (*connect.Response[MoveResponse], error) {
+func (UnimplementedClusterHandler) Move(context.Context, *MoveRequest) (*MoveResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.Move is not implemented"))
 }
 
-func (UnimplementedClusterHandler) Lead(context.Context, *connect.Request[LeadRequest]) (*connect.Response[LeadResponse], error) {
+func (UnimplementedClusterHandler) Lead(context.Context, *LeadRequest) (*LeadResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.Lead is not implemented"))
 }
 
-func (UnimplementedClusterHandler) Release(context.Context, *connect.Request[ReleaseRequest]) (*connect.Response[ReleaseResponse], error) {
+func (UnimplementedClusterHandler) Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.Release is not implemented"))
 }
 
-func (UnimplementedClusterHandler) Drain(context.Context, *connect.Request[DrainRequest]) (*connect.Response[DrainResponse], error) {
+func (UnimplementedClusterHandler) Drain(context.Context, *DrainRequest) (*DrainResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.Drain is not implemented"))
 }
 
-func (UnimplementedClusterHandler) CheckReplicas(context.Context, *connect.Request[CheckReplicasRequest], *connect.ServerStream[CheckReplicasResponse]) error {
+func (UnimplementedClusterHandler) CheckReplicas(context.Context, *CheckReplicasRequest, *connect.ServerStream[CheckReplicasResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.CheckReplicas is not implemented"))
 }
 
 // RondoCalls has the methods of Rondo with one request and one answer.
 type RondoCalls interface {
-	Write(context.Context, *connect.Request[WriteRequest]) (*connect.Response[WriteResponse], error)
-	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreateResponse], error)
-	Drop(context.Context, *connect.Request[DropRequest]) (*connect.Response[DropResponse], error)
-	Rename(context.Context, *connect.Request[RenameRequest]) (*connect.Response[RenameResponse], error)
-	Fetch(context.Context, *connect.Request[FetchRequest]) (*connect.Response[FetchResponse], error)
-	List(context.Context, *connect.Request[ListRequest]) (*connect.Response[ListResponse], error)
-	Labels(context.Context, *connect.Request[LabelsRequest]) (*connect.Response[LabelsResponse], error)
-	Info(context.Context, *connect.Request[InfoRequest]) (*connect.Response[InfoResponse], error)
-	Stats(context.Context, *connect.Request[StatsRequest]) (*connect.Response[StatsResponse], error)
-	Notes(context.Context, *connect.Request[NotesRequest]) (*connect.Response[NotesResponse], error)
-	Metadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error)
-	Search(context.Context, *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error)
-	Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error)
-	Hosts(context.Context, *connect.Request[HostsRequest]) (*connect.Response[HostsResponse], error)
-	Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error)
-	FetchMany(context.Context, *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error)
-	Dashboards(context.Context, *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error)
-	Dashboard(context.Context, *connect.Request[DashboardRequest]) (*connect.Response[DashboardResponse], error)
-	SaveDashboard(context.Context, *connect.Request[SaveDashboardRequest]) (*connect.Response[SaveDashboardResponse], error)
-	DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error)
-	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
-	Alerts(context.Context, *connect.Request[AlertsRequest]) (*connect.Response[AlertsResponse], error)
-	Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error)
-	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
-	Alter(context.Context, *connect.Request[AlterRequest]) (*connect.Response[AlterResponse], error)
-	Tune(context.Context, *connect.Request[TuneRequest]) (*connect.Response[TuneResponse], error)
-	SetMetadata(context.Context, *connect.Request[SetMetadataRequest]) (*connect.Response[SetMetadataResponse], error)
-	Import(context.Context, *connect.Request[ImportFileRequest]) (*connect.Response[ImportFileResponse], error)
-	Export(context.Context, *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error)
-	Query(context.Context, *connect.Request[QueryRequest]) (*connect.Response[QueryResponse], error)
-	Xport(context.Context, *connect.Request[XportRequest]) (*connect.Response[XportResponse], error)
-	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
+	Write(context.Context, *WriteRequest) (*WriteResponse, error)
+	Create(context.Context, *CreateRequest) (*CreateResponse, error)
+	Drop(context.Context, *DropRequest) (*DropResponse, error)
+	Rename(context.Context, *RenameRequest) (*RenameResponse, error)
+	Fetch(context.Context, *FetchRequest) (*FetchResponse, error)
+	List(context.Context, *ListRequest) (*ListResponse, error)
+	Labels(context.Context, *LabelsRequest) (*LabelsResponse, error)
+	Info(context.Context, *InfoRequest) (*InfoResponse, error)
+	Stats(context.Context, *StatsRequest) (*StatsResponse, error)
+	Notes(context.Context, *NotesRequest) (*NotesResponse, error)
+	Metadata(context.Context, *MetadataRequest) (*MetadataResponse, error)
+	Search(context.Context, *SearchRequest) (*SearchResponse, error)
+	Tree(context.Context, *TreeRequest) (*TreeResponse, error)
+	Hosts(context.Context, *HostsRequest) (*HostsResponse, error)
+	Charts(context.Context, *ChartsRequest) (*ChartsResponse, error)
+	FetchMany(context.Context, *FetchManyRequest) (*FetchManyResponse, error)
+	Dashboards(context.Context, *DashboardsRequest) (*DashboardsResponse, error)
+	Dashboard(context.Context, *DashboardRequest) (*DashboardResponse, error)
+	SaveDashboard(context.Context, *SaveDashboardRequest) (*SaveDashboardResponse, error)
+	DropDashboard(context.Context, *DropDashboardRequest) (*DropDashboardResponse, error)
+	Status(context.Context, *StatusRequest) (*StatusResponse, error)
+	Alerts(context.Context, *AlertsRequest) (*AlertsResponse, error)
+	Latest(context.Context, *LatestRequest) (*LatestResponse, error)
+	Checkpoint(context.Context, *CheckpointRequest) (*CheckpointResponse, error)
+	Alter(context.Context, *AlterRequest) (*AlterResponse, error)
+	Tune(context.Context, *TuneRequest) (*TuneResponse, error)
+	SetMetadata(context.Context, *SetMetadataRequest) (*SetMetadataResponse, error)
+	Import(context.Context, *ImportFileRequest) (*ImportFileResponse, error)
+	Export(context.Context, *ExportFileRequest) (*ExportFileResponse, error)
+	Query(context.Context, *QueryRequest) (*QueryResponse, error)
+	Xport(context.Context, *XportRequest) (*XportResponse, error)
+	Control(context.Context, *ControlRequest) (*ControlResponse, error)
 }
 
 // ClusterCalls has the methods of Cluster with one request and one answer.
 type ClusterCalls interface {
-	State(context.Context, *connect.Request[ClusterStateRequest]) (*connect.Response[ClusterState], error)
-	Move(context.Context, *connect.Request[MoveRequest]) (*connect.Response[MoveResponse], error)
-	Lead(context.Context, *connect.Request[LeadRequest]) (*connect.Response[LeadResponse], error)
-	Release(context.Context, *connect.Request[ReleaseRequest]) (*connect.Response[ReleaseResponse], error)
-	Drain(context.Context, *connect.Request[DrainRequest]) (*connect.Response[DrainResponse], error)
+	State(context.Context, *ClusterStateRequest) (*ClusterState, error)
+	Move(context.Context, *MoveRequest) (*MoveResponse, error)
+	Lead(context.Context, *LeadRequest) (*LeadResponse, error)
+	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
+	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
 }

@@ -6,7 +6,6 @@ package wire
 
 import (
 	"context"
-	"maps"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
@@ -53,41 +52,23 @@ func newClient(h connect.HTTPClient, address string, empty func(connect.Spec, an
 }
 
 // CallUnary calls the method.
-func (c *Client[Q, A, QM, AM]) CallUnary(ctx context.Context, req *connect.Request[Q]) (*connect.Response[A], error) {
-	shared := connect.NewRequest(&Message{QM(req.Msg)})
-	maps.Copy(shared.Header(), req.Header())
-	got, err := c.client.CallUnary(ctx, shared)
+func (c *Client[Q, A, QM, AM]) CallUnary(ctx context.Context, req *Q) (*A, error) {
+	got, err := c.client.CallUnary(ctx, connect.NewRequest(&Message{QM(req)}))
 	if err != nil {
 		return nil, err
 	}
-	answer := connect.NewResponse((*A)(got.Msg.Message.(AM)))
-	maps.Copy(answer.Header(), got.Header())
-	maps.Copy(answer.Trailer(), got.Trailer())
-	return answer, nil
+	return (*A)(got.Msg.Message.(AM)), nil
 }
 
-// NewUnaryHandler returns a handler that answers by a function. The request that the function gets
-// has the message and the headers. For all else there is connect.CallInfoForHandlerContext.
-func NewUnaryHandler[Q, A any, QM message[Q], AM message[A]](procedure string, answer func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), options ...connect.HandlerOption) *connect.Handler {
-	return newHandler(procedure, empty[Q, QM], func(ctx context.Context, shared *connect.Request[Message]) (*connect.Response[Message], error) {
-		req := connect.NewRequest((*Q)(shared.Msg.Message.(QM)))
-		maps.Copy(req.Header(), shared.Header())
-		got, err := answer(ctx, req)
-		if got == nil || err != nil {
-			return nil, err
-		}
-		return wrapped(AM(got.Msg), got), nil
+// NewUnaryHandler returns a handler that answers by a function. For all but the message of a call
+// there is connect.CallInfoForHandlerContext.
+func NewUnaryHandler[Q, A any, QM message[Q], AM message[A]](procedure string, answer func(context.Context, *Q) (*A, error), options ...connect.HandlerOption) *connect.Handler {
+	return newHandler(procedure, empty[Q, QM], func(ctx context.Context, shared *Message) (*Message, error) {
+		got, err := answer(ctx, (*Q)(shared.Message.(QM)))
+		return &Message{AM(got)}, err
 	}, options)
 }
 
-func newHandler(procedure string, empty func(connect.Spec, any) error, answer func(context.Context, *connect.Request[Message]) (*connect.Response[Message], error), options []connect.HandlerOption) *connect.Handler {
-	return connect.NewUnaryHandler(procedure, answer, append(options, connect.WithRequestInitializer(empty))...)
-}
-
-// wrapped returns an answer with the headers of another.
-func wrapped(m proto.Message, from connect.AnyResponse) *connect.Response[Message] {
-	r := connect.NewResponse(&Message{m})
-	maps.Copy(r.Header(), from.Header())
-	maps.Copy(r.Trailer(), from.Trailer())
-	return r
+func newHandler(procedure string, empty func(connect.Spec, any) error, answer func(context.Context, *Message) (*Message, error), options []connect.HandlerOption) *connect.Handler {
+	return connect.NewUnaryHandlerSimple(procedure, answer, append(options, connect.WithRequestInitializer(empty))...)
 }

@@ -17,17 +17,17 @@ import (
 // protocol.
 func TestUnary(t *testing.T) {
 	const procedure = "/test.Test/Double"
-	answer := func(ctx context.Context, q *connect.Request[wrapperspb.Int32Value]) (*connect.Response[wrapperspb.StringValue], error) {
-		if q.Msg.GetValue() < 0 {
+	answer := func(ctx context.Context, q *wrapperspb.Int32Value) (*wrapperspb.StringValue, error) {
+		if q.GetValue() < 0 {
 			return nil, connect.NewError(connect.CodeOutOfRange, errors.New("below zero"))
 		}
-		if call, ok := connect.CallInfoForHandlerContext(ctx); !ok || call.Peer().Addr == "" || call.HTTPMethod() != http.MethodPost {
+		call, ok := connect.CallInfoForHandlerContext(ctx)
+		if !ok || call.Peer().Addr == "" || call.HTTPMethod() != http.MethodPost {
 			t.Errorf("the call is %v, %t", call, ok)
 		}
-		a := connect.NewResponse(wrapperspb.String(q.Header().Get("Text")))
-		a.Header().Set("Head", "h")
-		a.Trailer().Set("Tail", "t")
-		return a, nil
+		call.ResponseHeader().Set("Head", "h")
+		call.ResponseTrailer().Set("Tail", "t")
+		return wrapperspb.String(call.RequestHeader().Get("Text")), nil
 	}
 	mux := http.NewServeMux()
 	mux.Handle(procedure, wire.NewUnaryHandler(procedure, answer))
@@ -37,13 +37,13 @@ func TestUnary(t *testing.T) {
 	defer s.Close()
 	for name, o := range map[string]connect.ClientOption{"connect": connect.WithClientOptions(), "json": connect.WithProtoJSON(), "grpc": connect.WithGRPC(), "grpc-web": connect.WithGRPCWeb()} {
 		c := wire.NewClient[wrapperspb.Int32Value, wrapperspb.StringValue](s.Client(), s.URL+procedure, o)
-		q := connect.NewRequest(wrapperspb.Int32(3))
-		q.Header().Set("Text", "sent")
-		a, err := c.CallUnary(t.Context(), q)
-		if err != nil || a.Msg.GetValue() != "sent" || a.Header().Get("Head") != "h" || a.Trailer().Get("Tail") != "t" {
+		ctx, call := connect.NewClientContext(t.Context())
+		call.RequestHeader().Set("Text", "sent")
+		a, err := c.CallUnary(ctx, wrapperspb.Int32(3))
+		if err != nil || a.GetValue() != "sent" || call.ResponseHeader().Get("Head") != "h" || call.ResponseTrailer().Get("Tail") != "t" {
 			t.Errorf("%s: %v, %v", name, a, err)
 		}
-		if _, err := c.CallUnary(t.Context(), connect.NewRequest(wrapperspb.Int32(-1))); connect.CodeOf(err) != connect.CodeOutOfRange {
+		if _, err := c.CallUnary(t.Context(), wrapperspb.Int32(-1)); connect.CodeOf(err) != connect.CodeOutOfRange {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -58,7 +58,7 @@ func (d *Database) Check(ctx context.Context) ([]core.Problem, error) {
 	if d.Store != nil {
 		return d.Store.Check(ctx)
 	}
-	stream, err := d.Client.Check(ctx, connect.NewRequest(&rondov1.CheckRequest{}))
+	stream, err := d.Client.Check(ctx, &rondov1.CheckRequest{})
 	if err != nil {
 		return nil, Explain(err)
 	}

@@ -26,11 +26,11 @@ func newServed(ctx context.Context, c *rpc.Client) *served { return &served{ctx:
 
 // Lookup finds a series.
 func (s *served) Lookup(path string) (core.Ref, error) {
-	a, err := s.client.Info(s.ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+	a, err := s.client.Info(s.ctx, &rondov1.InfoRequest{Path: path})
 	if err != nil {
 		return 0, answered(err)
 	}
-	s.paths = append(s.paths, a.Msg.GetSeries().GetPath())
+	s.paths = append(s.paths, a.GetSeries().GetPath())
 	return core.Ref(len(s.paths)), nil
 }
 
@@ -39,13 +39,12 @@ func (s *served) Table(ref core.Ref, r query.Request) (*query.Table, error) {
 	if ref < 1 || int(ref) > len(s.paths) {
 		return nil, core.ErrNotFound
 	}
-	a, err := s.client.Fetch(s.ctx, connect.NewRequest(&rondov1.FetchRequest{
+	m, err := s.client.Fetch(s.ctx, &rondov1.FetchRequest{
 		Path: s.paths[ref-1], Cf: r.CF.String(), Start: strconv.FormatInt(r.Start, 10), End: strconv.FormatInt(r.End, 10), Resolution: r.Resolution,
-	}))
+	})
 	if err != nil {
 		return nil, answered(err)
 	}
-	m := a.Msg
 	t := &query.Table{Start: m.GetStart(), End: m.GetEnd(), Step: m.GetStep(), Archive: -1}
 	columns := m.GetColumns()
 	if t.Step < 1 || t.End < t.Start || len(columns) == 0 {

@@ -151,7 +151,7 @@ func (s server) hasSeries(ctx context.Context, env *rrdtool.Env, name string) (b
 	if err != nil || path == "" {
 		return false, nil
 	}
-	_, err = s.client.Info(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+	_, err = s.client.Info(ctx, &rondov1.InfoRequest{Path: path})
 	if connect.CodeOf(err) == connect.CodeNotFound {
 		return false, nil
 	}
@@ -160,7 +160,7 @@ func (s server) hasSeries(ctx context.Context, env *rrdtool.Env, name string) (b
 
 // execute has the server run a request and passes on what it prints.
 func (s server) execute(ctx context.Context, stdout, stderr io.Writer, req *rondov1.ExecRequest) (int, error) {
-	stream, err := s.client.Exec(ctx, connect.NewRequest(req))
+	stream, err := s.client.Exec(ctx, req)
 	if err != nil {
 		return 1, Explain(err)
 	}

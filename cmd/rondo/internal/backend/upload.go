@@ -21,7 +21,10 @@ func Upload(ctx context.Context, server *rpc.Client, o transfer.Options, items [
 		cancel()
 		sender.Wait()
 	}()
-	stream := server.Far.ImportMany(ctx)
+	stream, err := server.Far.ImportMany(ctx)
+	if err != nil {
+		return Explain(err)
+	}
 	s := upload{send: stream.Send}
 	var told sync.Mutex
 	tell := func(r transfer.Result) {

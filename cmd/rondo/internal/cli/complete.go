@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -70,12 +69,12 @@ func nextParts(ctx context.Context, api rondov1.RondoCalls, word string) []cobra
 	var out []cobra.Completion
 	req := &rondov1.ListRequest{Prefix: word, Limit: MostCompleted, Brief: true}
 	for len(out) < MostCompleted {
-		answer, err := api.List(ctx, connect.NewRequest(req))
+		answer, err := api.List(ctx, req)
 		if err != nil {
 			return out
 		}
 		last := ""
-		for _, s := range answer.Msg.GetSeries() {
+		for _, s := range answer.GetSeries() {
 			path := s.GetPath()
 			if i := strings.IndexByte(strings.TrimPrefix(path, word), '/'); i >= 0 {
 				path = path[:len(word)+i+1]
@@ -85,10 +84,10 @@ func nextParts(ctx context.Context, api rondov1.RondoCalls, word string) []cobra
 			}
 			last = path
 		}
-		if answer.Msg.GetNextPage() == "" {
+		if answer.GetNextPage() == "" {
 			return out
 		}
-		if req.Page = answer.Msg.GetNextPage(); strings.HasSuffix(last, "/") {
+		if req.Page = answer.GetNextPage(); strings.HasSuffix(last, "/") {
 			req.Page = last + "\xff" // behind all paths of that folder
 		}
 	}

@@ -109,11 +109,11 @@ func (p *Picker) Like(ctx context.Context, path string) string {
 		if skip >= 0 {
 			words = slices.Delete(words, skip, skip+1)
 		}
-		answer, err := p.API.Search(ctx, connect.NewRequest(&rondov1.SearchRequest{Text: strings.Join(words, " ")}))
+		answer, err := p.API.Search(ctx, &rondov1.SearchRequest{Text: strings.Join(words, " ")})
 		if err != nil {
 			break // an older server, or a path that is no text for a search: the hint is left out
 		}
-		for _, h := range answer.Msg.GetHits() {
+		for _, h := range answer.GetHits() {
 			if name := Quoted(h.GetPath()); !h.GetFolder() && len(names) < mostLike && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -135,14 +135,14 @@ func (p *Picker) Metadata(ctx context.Context, name string) (*typesv1.Metadata, 
 	if err != nil || path == "" {
 		return nil, nil
 	}
-	answer, err := p.API.Metadata(ctx, connect.NewRequest(&rondov1.MetadataRequest{Prefix: path, Limit: 1}))
+	answer, err := p.API.Metadata(ctx, &rondov1.MetadataRequest{Prefix: path, Limit: 1})
 	switch {
 	case connect.CodeOf(err) == connect.CodeUnavailable:
 		return nil, err
-	case err != nil || len(answer.Msg.GetMetadata()) == 0 || answer.Msg.GetMetadata()[0].GetPath() != path:
+	case err != nil || len(answer.GetMetadata()) == 0 || answer.GetMetadata()[0].GetPath() != path:
 		return nil, nil
 	}
-	return answer.Msg.GetMetadata()[0], nil
+	return answer.GetMetadata()[0], nil
 }
 
 // mostSimilar bounds the series that are compared to find a similar name.
@@ -191,20 +191,16 @@ func Distance(a, b string, limit int) int {
 
 // Page returns a page of series.
 func (p *Picker) Page(ctx context.Context, req *rondov1.ListRequest) ([]*rondov1.Series, error) {
-	answer, err := p.API.List(ctx, connect.NewRequest(req))
+	answer, err := p.API.List(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return answer.Msg.GetSeries(), nil
+	return answer.GetSeries(), nil
 }
 
 // Info returns the series of a path.
 func (p *Picker) Info(ctx context.Context, path string) (*rondov1.InfoResponse, error) {
-	answer, err := p.API.Info(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
-	if err != nil {
-		return nil, err
-	}
-	return answer.Msg, nil
+	return p.API.Info(ctx, &rondov1.InfoRequest{Path: path})
 }
 
 // FolderOf returns the prefix of all paths below a path.
@@ -249,14 +245,14 @@ func (p *Picker) Labelled(ctx context.Context, labels []string) ([]string, error
 func (p *Picker) All(ctx context.Context, req *rondov1.ListRequest) ([]string, error) {
 	var paths []string
 	for {
-		answer, err := p.API.List(ctx, connect.NewRequest(req))
+		answer, err := p.API.List(ctx, req)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range answer.Msg.GetSeries() {
+		for _, s := range answer.GetSeries() {
 			paths = append(paths, s.GetPath())
 		}
-		if req.Page = answer.Msg.GetNextPage(); req.Page == "" {
+		if req.Page = answer.GetNextPage(); req.Page == "" {
 			return paths, nil
 		}
 	}

@@ -67,7 +67,7 @@ func (s *Service) admit(ctx context.Context, role access.Role) error {
 }
 
 // State returns the state of the cluster.
-func (s *Service) State(ctx context.Context, _ *connect.Request[rondov1.ClusterStateRequest]) (*connect.Response[rondov1.ClusterState], error) {
+func (s *Service) State(ctx context.Context, _ *rondov1.ClusterStateRequest) (*rondov1.ClusterState, error) {
 	if err := s.admit(ctx, access.Read); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *Service) State(ctx context.Context, _ *connect.Request[rondov1.ClusterS
 	if err != nil {
 		return nil, coded(err)
 	}
-	return connect.NewResponse(s.message(st)), nil
+	return s.message(st), nil
 }
 
 // Look returns the state of the cluster.
@@ -126,8 +126,8 @@ func (s *Service) Status(ctx context.Context) *rondov1.ClusterState {
 const blindTime = 6 * time.Second
 
 // Move begins to move a replica.
-func (s *Service) Move(ctx context.Context, req *connect.Request[rondov1.MoveRequest]) (*connect.Response[rondov1.MoveResponse], error) {
-	m, out := req.Msg, new(rondov1.MoveResponse)
+func (s *Service) Move(ctx context.Context, m *rondov1.MoveRequest) (*rondov1.MoveResponse, error) {
+	out := new(rondov1.MoveResponse)
 	return changed(ctx, s, out, func() (err error) {
 		out.Note, err = s.Operator.Move(ctx, int(m.GetPartition()), m.GetFrom(), m.GetTo())
 		return err
@@ -135,34 +135,34 @@ func (s *Service) Move(ctx context.Context, req *connect.Request[rondov1.MoveReq
 }
 
 // changed returns an answer if a user may change the cluster, and do does it.
-func changed[T any](ctx context.Context, s *Service, answer *T, do func() error) (*connect.Response[T], error) {
+func changed[T any](ctx context.Context, s *Service, answer *T, do func() error) (*T, error) {
 	if err := s.admit(ctx, access.Admin); err != nil {
 		return nil, err
 	}
 	if err := do(); err != nil {
 		return nil, coded(err)
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // Lead makes a replica the preferred leader.
-func (s *Service) Lead(ctx context.Context, req *connect.Request[rondov1.LeadRequest]) (*connect.Response[rondov1.LeadResponse], error) {
+func (s *Service) Lead(ctx context.Context, req *rondov1.LeadRequest) (*rondov1.LeadResponse, error) {
 	return changed(ctx, s, new(rondov1.LeadResponse), func() error {
-		return s.Operator.Lead(ctx, int(req.Msg.GetPartition()), req.Msg.GetNode())
+		return s.Operator.Lead(ctx, int(req.GetPartition()), req.GetNode())
 	})
 }
 
 // Release ends that a partition is held.
-func (s *Service) Release(ctx context.Context, req *connect.Request[rondov1.ReleaseRequest]) (*connect.Response[rondov1.ReleaseResponse], error) {
-	return changed(ctx, s, new(rondov1.ReleaseResponse), func() error { return s.Operator.Release(ctx, int(req.Msg.GetPartition())) })
+func (s *Service) Release(ctx context.Context, req *rondov1.ReleaseRequest) (*rondov1.ReleaseResponse, error) {
+	return changed(ctx, s, new(rondov1.ReleaseResponse), func() error { return s.Operator.Release(ctx, int(req.GetPartition())) })
 }
 
 // Drain moves all replicas of a node to others.
-func (s *Service) Drain(ctx context.Context, req *connect.Request[rondov1.DrainRequest]) (*connect.Response[rondov1.DrainResponse], error) {
+func (s *Service) Drain(ctx context.Context, m *rondov1.DrainRequest) (*rondov1.DrainResponse, error) {
 	if err := s.admit(ctx, access.Admin); err != nil {
 		return nil, err
 	}
-	m, do := req.Msg, s.Operator.Drain
+	do := s.Operator.Drain
 	switch {
 	case m.GetUndo() && m.GetForget():
 		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("undo and forget contradict each other"))
@@ -174,25 +174,25 @@ func (s *Service) Drain(ctx context.Context, req *connect.Request[rondov1.DrainR
 	if err := do(ctx, m.GetNode()); err != nil {
 		return nil, coded(err)
 	}
-	return connect.NewResponse(&rondov1.DrainResponse{}), nil
+	return &rondov1.DrainResponse{}, nil
 }
 
 // CheckReplicas compares replicas.
-func (s *Service) CheckReplicas(ctx context.Context, req *connect.Request[rondov1.CheckReplicasRequest], stream *connect.ServerStream[rondov1.CheckReplicasResponse]) error {
+func (s *Service) CheckReplicas(ctx context.Context, req *rondov1.CheckReplicasRequest, stream *connect.ServerStream[rondov1.CheckReplicasResponse]) error {
 	if err := s.admit(ctx, access.Admin); err != nil {
 		return err
 	}
 	if s.Replicas == nil {
 		return connect.NewError(connect.CodeFailedPrecondition, errNobody)
 	}
-	bound := time.Duration(req.Msg.GetTimeoutSeconds() * float64(time.Second))
+	bound := time.Duration(req.GetTimeoutSeconds() * float64(time.Second))
 	switch {
-	case !(req.Msg.GetTimeoutSeconds() >= 0 && req.Msg.GetTimeoutSeconds() <= mostCheckTime.Seconds()):
+	case !(req.GetTimeoutSeconds() >= 0 && req.GetTimeoutSeconds() <= mostCheckTime.Seconds()):
 		return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("timeout_seconds: want 0 to %.0f", mostCheckTime.Seconds()))
 	case bound == 0:
 		bound = checkTime
 	}
-	partitions := req.Msg.GetPartitions()
+	partitions := req.GetPartitions()
 	st, err := s.Look(ctx)
 	if err != nil {
 		return coded(err)

@@ -50,11 +50,11 @@ func service() *operator.Service {
 // calls makes every call of the service, as the user of ctx.
 func calls(ctx context.Context, s *operator.Service) map[string]error {
 	all := make(map[string]error)
-	_, all["State"] = s.State(ctx, connect.NewRequest(&rondov1.ClusterStateRequest{}))
-	_, all["Move"] = s.Move(ctx, connect.NewRequest(&rondov1.MoveRequest{Partition: 7, From: "a", To: "b"}))
-	_, all["Lead"] = s.Lead(ctx, connect.NewRequest(&rondov1.LeadRequest{Partition: 7, Node: "a"}))
-	_, all["Release"] = s.Release(ctx, connect.NewRequest(&rondov1.ReleaseRequest{Partition: 7}))
-	_, all["Drain"] = s.Drain(ctx, connect.NewRequest(&rondov1.DrainRequest{Node: "x"}))
+	_, all["State"] = s.State(ctx, &rondov1.ClusterStateRequest{})
+	_, all["Move"] = s.Move(ctx, &rondov1.MoveRequest{Partition: 7, From: "a", To: "b"})
+	_, all["Lead"] = s.Lead(ctx, &rondov1.LeadRequest{Partition: 7, Node: "a"})
+	_, all["Release"] = s.Release(ctx, &rondov1.ReleaseRequest{Partition: 7})
+	_, all["Drain"] = s.Drain(ctx, &rondov1.DrainRequest{Node: "x"})
 	return all
 }
 
@@ -89,11 +89,10 @@ func TestStateMessage(t *testing.T) {
 	s.LogServers = func(context.Context) *operate.LogServers {
 		return &operate.LogServers{Servers: []jetstream.ServerHealth{{Name: "n\xff", Problem: "is silent"}}}
 	}
-	answer, err := s.State(t.Context(), connect.NewRequest(&rondov1.ClusterStateRequest{}))
+	m, err := s.State(t.Context(), &rondov1.ClusterStateRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := answer.Msg
 	if m.GetName() != "main" || m.GetNode() != "a" || m.GetWhole() || m.GetReplicas() != 2 || m.GetMapVersion() != 3 {
 		t.Errorf("%v", m)
 	}
@@ -136,7 +135,7 @@ func TestCheckReplicas(t *testing.T) {
 	defer server.Close()
 	client := rondov1.NewClusterClient(server.Client(), server.URL)
 	check := func(req *rondov1.CheckReplicasRequest) (all []*rondov1.CheckReplicasResponse, err error) {
-		stream, err := client.CheckReplicas(t.Context(), connect.NewRequest(req))
+		stream, err := client.CheckReplicas(t.Context(), req)
 		if err != nil {
 			return nil, err
 		}

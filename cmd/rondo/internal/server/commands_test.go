@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/access"
@@ -62,7 +60,7 @@ func commanded(t *testing.T, users map[string]*access.User) (s *server, run func
 func alone(t *testing.T, c *rpc.Client, req *rondov1.ExecRequest) string {
 	t.Helper()
 	var out bytes.Buffer
-	stream, err := c.Exec(t.Context(), connect.NewRequest(req))
+	stream, err := c.Exec(t.Context(), req)
 	if err != nil {
 		return "refused: " + err.Error()
 	}

@@ -300,15 +300,15 @@ func TestLimitedUserStreams(t *testing.T) {
 	c := served(t, h)
 	ctx := t.Context()
 	for name, err := range map[string]error{
-		"Backup": lastOf(c.Backup(ctx, connect.NewRequest(&rondov1.BackupRequest{}))),
-		"Check":  lastOf(c.Check(ctx, connect.NewRequest(&rondov1.CheckRequest{}))),
-		"Tail":   lastOf(c.Tail(ctx, connect.NewRequest(&rondov1.TailRequest{Paths: []string{"secret/x"}}))),
+		"Backup": lastOf(c.Backup(ctx, &rondov1.BackupRequest{})),
+		"Check":  lastOf(c.Check(ctx, &rondov1.CheckRequest{})),
+		"Tail":   lastOf(c.Tail(ctx, &rondov1.TailRequest{Paths: []string{"secret/x"}})),
 	} {
 		if connect.CodeOf(err) != connect.CodePermissionDenied {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	down, err := c.ExportMany(ctx, connect.NewRequest(&rondov1.ExportRequest{}))
+	down, err := c.ExportMany(ctx, &rondov1.ExportRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,10 @@ func TestLimitedUserStreams(t *testing.T) {
 	if err := errors.Join(down.Err(), down.Close()); err != nil || seen != len(ownPaths) {
 		t.Errorf("%d files, %v", seen, err)
 	}
-	up := c.ImportMany(ctx)
+	up, err := c.ImportMany(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, path := range []string{"secret/new", "team/a/new", "secret/x"} {
 		if err := up.Send(&rondov1.ImportRequest{Path: path, Data: file, Complete: true, Overwrite: true}); err != nil {
 			t.Fatal(err)
@@ -350,7 +353,7 @@ func TestLimitedUserStreams(t *testing.T) {
 	if _, err := store.Lookup("secret/new"); err == nil {
 		t.Error("secret/new was imported")
 	}
-	live, err := c.Tail(ctx, connect.NewRequest(&rondov1.TailRequest{}))
+	live, err := c.Tail(ctx, &rondov1.TailRequest{})
 	if err != nil || !live.Receive() {
 		t.Fatal(err, live.Err())
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
@@ -61,9 +60,9 @@ func newClusterCheck(c *cli.Factory) *cobra.Command {
 }
 
 func (x *comparing) run(ctx context.Context, node *rpc.Client, partitions []int32) error {
-	stream, err := node.Cluster.CheckReplicas(ctx, connect.NewRequest(&rondov1.CheckReplicasRequest{
+	stream, err := node.Cluster.CheckReplicas(ctx, &rondov1.CheckReplicasRequest{
 		Partitions: partitions, TimeoutSeconds: time.Duration(x.timeout).Seconds(),
-	}))
+	})
 	if err != nil {
 		return backend.Explain(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
@@ -61,7 +60,7 @@ func newClusterDrain(c *cli.Factory) *cobra.Command {
 
 func (d *draining) run(ctx context.Context, node string) error {
 	return d.with(ctx, func(ctx context.Context, api rondov1.ClusterCalls) error {
-		_, err := api.Drain(ctx, connect.NewRequest(&rondov1.DrainRequest{Node: node, Undo: d.undo, Forget: d.forget}))
+		_, err := api.Drain(ctx, &rondov1.DrainRequest{Node: node, Undo: d.undo, Forget: d.forget})
 		switch {
 		case err != nil:
 			return backend.Explain(err)

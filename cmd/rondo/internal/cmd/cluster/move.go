@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
@@ -97,21 +96,21 @@ func (m *moving) run(ctx context.Context, args []string) error {
 		var done func(*rondov1.ClusterPartition) (bool, error)
 		switch {
 		case m.release:
-			if _, err := api.Release(ctx, connect.NewRequest(&rondov1.ReleaseRequest{Partition: partition})); err != nil {
+			if _, err := api.Release(ctx, &rondov1.ReleaseRequest{Partition: partition}); err != nil {
 				return backend.Explain(err)
 			}
 			return m.say("partition %d is held no more", partition)
 		case m.lead:
-			if _, err := api.Lead(ctx, connect.NewRequest(&rondov1.LeadRequest{Partition: partition, Node: args[1]})); err != nil {
+			if _, err := api.Lead(ctx, &rondov1.LeadRequest{Partition: partition, Node: args[1]}); err != nil {
 				return backend.Explain(err)
 			}
 			begun, done = fmt.Sprintf("node %s is to lead partition %d, which is held", args[1], partition), ledBy(args[1])
 		default:
-			answer, err := api.Move(ctx, connect.NewRequest(&rondov1.MoveRequest{Partition: partition, From: args[1], To: args[2]}))
+			answer, err := api.Move(ctx, &rondov1.MoveRequest{Partition: partition, From: args[1], To: args[2]})
 			if err != nil {
 				return backend.Explain(err)
 			}
-			if note := answer.Msg.GetNote(); note != "" {
+			if note := answer.GetNote(); note != "" {
 				m.warn(note)
 			}
 			begun, done = fmt.Sprintf("partition %d moves from %s to %s, and is held there", partition, args[1], args[2]), movedTo(args[1], args[2])

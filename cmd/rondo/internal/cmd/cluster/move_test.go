@@ -5,15 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 // A hangingAPI is a node that never answers.
 type hangingAPI struct{ rondov1.ClusterCalls }
 
-func (hangingAPI) State(ctx context.Context, _ *connect.Request[rondov1.ClusterStateRequest]) (*connect.Response[rondov1.ClusterState], error) {
+func (hangingAPI) State(ctx context.Context, _ *rondov1.ClusterStateRequest) (*rondov1.ClusterState, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

@@ -83,11 +83,11 @@ func (o *operating) withState(ctx context.Context, fn func(*rondov1.ClusterState
 }
 
 func clusterState(ctx context.Context, api rondov1.ClusterCalls) (*rondov1.ClusterState, error) {
-	answer, err := api.State(ctx, connect.NewRequest(&rondov1.ClusterStateRequest{}))
+	answer, err := api.State(ctx, &rondov1.ClusterStateRequest{})
 	if err != nil {
 		return nil, backend.Explain(err)
 	}
-	return answer.Msg, nil
+	return answer, nil
 }
 
 // completeState offers what pick finds in the state of the cluster.

@@ -141,13 +141,13 @@ func (p *policy) subject(ctx context.Context, name string) (_ *subject, err erro
 	if o.Client == nil && o.Store == nil {
 		return s, nil
 	}
-	answer, err := o.API().Info(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: name}))
+	answer, err := o.API().Info(ctx, &rondov1.InfoRequest{Path: name})
 	if connect.CodeOf(err) == connect.CodeNotFound {
 		return s, nil
 	} else if err != nil {
 		return nil, err
 	}
-	s.series, s.about = answer.Msg.GetSeries(), answer.Msg.GetMetadata()
+	s.series, s.about = answer.GetSeries(), answer.GetMetadata()
 	s.Path = s.series.GetPath()
 	for _, l := range s.series.GetLabels() {
 		s.Labels = append(s.Labels, core.Label{Name: l.GetName(), Value: l.GetValue()})

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
@@ -97,7 +96,7 @@ func (d *dropping) run(ctx context.Context, db *backend.Database, args []string)
 		return err
 	}
 	n, err := each(ctx, paths, func(ctx context.Context, path string) error {
-		_, err := p.API.Drop(ctx, connect.NewRequest(&rondov1.DropRequest{Path: path}))
+		_, err := p.API.Drop(ctx, &rondov1.DropRequest{Path: path})
 		if err == nil && p.Env.Made != nil {
 			transfer.Hide(p.Env.Base, path)
 		}

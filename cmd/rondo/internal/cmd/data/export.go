@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
@@ -173,7 +172,7 @@ type made struct {
 func exportThrough(
 	ctx context.Context, server *rpc.Client, prefix string, xml bool, jobs int, fn func(path string, data []byte, err error) error,
 ) error {
-	stream, err := server.Far.ExportMany(ctx, connect.NewRequest(&rondov1.ExportRequest{Prefix: prefix, Xml: xml}))
+	stream, err := server.Far.ExportMany(ctx, &rondov1.ExportRequest{Prefix: prefix, Xml: xml})
 	if err != nil {
 		return backend.Explain(err)
 	}

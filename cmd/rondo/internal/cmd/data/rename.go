@@ -7,7 +7,6 @@ import (
 	"path"
 	"strings"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
@@ -67,7 +66,7 @@ func (r *renaming) run(ctx context.Context, db *backend.Database, from, to strin
 		return err
 	}
 	n, err := each(ctx, paths, func(ctx context.Context, path string) error {
-		_, err := p.API.Rename(ctx, connect.NewRequest(&rondov1.RenameRequest{Path: path, To: name(path)}))
+		_, err := p.API.Rename(ctx, &rondov1.RenameRequest{Path: path, To: name(path)})
 		if err == nil && p.Env.Made != nil {
 			transfer.Hide(p.Env.Base, path)
 			p.Env.Made(name(path))

@@ -3,7 +3,6 @@ package send
 import (
 	"context"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
@@ -60,12 +59,12 @@ func newMonoCommand(c *cli.Factory, name, arg, short string) *cobra.Command {
 
 // control sends a command to a receiver of the running server, and prints the answer.
 func control(ctx context.Context, server *rpc.Client, c *cli.Factory, format, receiver string, args []string) error {
-	answer, err := server.Control(ctx, connect.NewRequest(&rondov1.ControlRequest{Receiver: receiver, Args: args}))
+	answer, err := server.Control(ctx, &rondov1.ControlRequest{Receiver: receiver, Args: args})
 	if err != nil {
 		return cli.WithoutPrefix(err)
 	}
-	w := table.New(c.Stdout, format, answer.Msg.GetColumns()...)
-	for _, r := range answer.Msg.GetRows() {
+	w := table.New(c.Stdout, format, answer.GetColumns()...)
+	for _, r := range answer.GetRows() {
 		cells := make([]any, len(r.GetCells()))
 		for i, cell := range r.GetCells() {
 			cells[i] = cell

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
@@ -40,14 +39,14 @@ func NewAlerts(c *cli.Factory) *cobra.Command {
 		Args:  cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.Target().Ask(cmd.Context(), func(server *rpc.Client) error {
-				answer, err := server.Alerts(cmd.Context(), connect.NewRequest(&rondov1.AlertsRequest{Limit: mostAlerts}))
+				answer, err := server.Alerts(cmd.Context(), &rondov1.AlertsRequest{Limit: mostAlerts})
 				if err != nil {
 					return cli.WithoutPrefix(err)
 				}
-				if err := printAlerts(c, format, answer.Msg, firing); err != nil {
+				if err := printAlerts(c, format, answer, firing); err != nil {
 					return err
 				}
-				if firing && answer.Msg.GetFiring() > 0 {
+				if firing && answer.GetFiring() > 0 {
 					return cli.ExitError(1)
 				}
 				return nil

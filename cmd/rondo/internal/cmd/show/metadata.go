@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
@@ -31,14 +30,14 @@ func NewMetadata(c *cli.Factory) *cobra.Command {
 				w := table.New(c.Stdout, format, "path", "time", "text", "expire", "expired", "attributes")
 				req := &rondov1.MetadataRequest{Prefix: strings.Join(args, "")}
 				for more := true; more; more = req.GetPage() != "" {
-					answer, err := db.API().Metadata(cmd.Context(), connect.NewRequest(req))
+					answer, err := db.API().Metadata(cmd.Context(), req)
 					if err != nil {
 						return cmp.Or(err, w.Close())
 					}
-					for _, m := range answer.Msg.GetMetadata() {
+					for _, m := range answer.GetMetadata() {
 						metadataRow(w, m)
 					}
-					req.Page = answer.Msg.GetNextPage()
+					req.Page = answer.GetNextPage()
 				}
 				return w.Close()
 			})

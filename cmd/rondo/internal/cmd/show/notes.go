@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
@@ -23,11 +22,11 @@ func NewNotes(c *cli.Factory) *cobra.Command {
 		Args:  cli.Takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.Target().Read(cmd.Context(), func(db *backend.Database) error {
-				answer, err := db.API().Notes(cmd.Context(), connect.NewRequest(&rondov1.NotesRequest{Key: strings.Join(args, "")}))
+				answer, err := db.API().Notes(cmd.Context(), &rondov1.NotesRequest{Key: strings.Join(args, "")})
 				if err != nil {
 					return err
 				}
-				return printNotes(c, format, answer.Msg.GetNotes())
+				return printNotes(c, format, answer.GetNotes())
 			})
 		},
 	}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/engine/core"
@@ -114,16 +112,16 @@ func (f *lineFinder) below(ctx context.Context, prefix string, matches func(stri
 	var paths []string
 	req := &rondov1.ListRequest{Prefix: prefix, Brief: true, Limit: 10_000}
 	for {
-		answer, err := f.pick.API.List(ctx, connect.NewRequest(req))
+		answer, err := f.pick.API.List(ctx, req)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range answer.Msg.GetSeries() {
+		for _, s := range answer.GetSeries() {
 			if matches == nil || matches(s.GetPath()) || matches(strings.TrimSuffix(s.GetPath(), ".rrd")) {
 				paths = append(paths, s.GetPath())
 			}
 		}
-		if req.Page = answer.Msg.GetNextPage(); req.Page == "" || len(paths) > cli.MostLines {
+		if req.Page = answer.GetNextPage(); req.Page == "" || len(paths) > cli.MostLines {
 			return paths, nil
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
@@ -104,27 +103,27 @@ func (s *showing) fetch(ctx context.Context, api rondov1.RondoCalls, req *rondov
 	if s.format == table.Formats[0] {
 		return joined(ctx, api, req, 0)
 	}
-	answer, err := api.Fetch(ctx, connect.NewRequest(req))
+	answer, err := api.Fetch(ctx, req)
 	if err != nil {
 		return nil, cli.WithoutPrefix(err)
 	}
-	return answer.Msg, nil
+	return answer, nil
 }
 
 // joined returns rows that all archives of a series give together: points of them, or if that is 0
 // as many as the resolution wants.
 func joined(ctx context.Context, api rondov1.RondoCalls, req *rondov1.FetchRequest, points int) (*rondov1.FetchResponse, error) {
-	answer, err := api.FetchMany(ctx, connect.NewRequest(&rondov1.FetchManyRequest{
+	answer, err := api.FetchMany(ctx, &rondov1.FetchManyRequest{
 		Select: []*rondov1.Selection{{Path: req.GetPath(), Cf: req.GetCf()}},
 		Start:  req.GetStart(), End: req.GetEnd(), Resolution: req.GetResolution(), MaxPoints: int32(points),
-	}))
+	})
 	if err != nil {
 		return nil, cli.WithoutPrefix(err)
 	}
-	if len(answer.Msg.GetResults()) != 1 {
+	if len(answer.GetResults()) != 1 {
 		return nil, errors.New("the server's answer does not fit together")
 	}
-	x := answer.Msg.GetResults()[0]
+	x := answer.GetResults()[0]
 	if x.GetError() != "" {
 		return nil, errors.New(x.GetError())
 	}

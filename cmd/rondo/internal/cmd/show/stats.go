@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
@@ -27,11 +26,11 @@ or tsv, where the name of a counter ends in its unit.`,
 		Args: cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.Target().Read(cmd.Context(), func(db *backend.Database) error {
-				answer, err := db.API().Stats(cmd.Context(), connect.NewRequest(&rondov1.StatsRequest{}))
+				answer, err := db.API().Stats(cmd.Context(), &rondov1.StatsRequest{})
 				if err != nil {
 					return err
 				}
-				return printStats(c, format, answer.Msg)
+				return printStats(c, format, answer)
 			})
 		},
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -33,14 +32,14 @@ func NewStatus(c *cli.Factory) *cobra.Command {
 		Args:  cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.Target().Ask(cmd.Context(), func(server *rpc.Client) error {
-				answer, err := server.Status(cmd.Context(), connect.NewRequest(&rondov1.StatusRequest{}))
+				answer, err := server.Status(cmd.Context(), &rondov1.StatusRequest{})
 				if err != nil {
 					return cli.WithoutPrefix(err)
 				}
 				if format == table.Formats[0] {
-					return printStatus(c, answer.Msg)
+					return printStatus(c, answer)
 				}
-				b, err := protojson.MarshalOptions{Multiline: true}.Marshal(answer.Msg)
+				b, err := protojson.MarshalOptions{Multiline: true}.Marshal(answer)
 				if err == nil {
 					_, err = fmt.Fprintf(c.Stdout, "%s\n", b)
 				}

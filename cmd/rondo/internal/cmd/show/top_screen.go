@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
@@ -80,19 +78,19 @@ func (s *topScreen) read(ctx context.Context, paths []string, page string, budge
 		api := o.API()
 		for len(paths) > 0 {
 			n := min(len(paths), 500)
-			answer, err := api.Latest(ctx, connect.NewRequest(&rondov1.LatestRequest{Paths: paths[:n], Rows: top.SparkRows}))
+			answer, err := api.Latest(ctx, &rondov1.LatestRequest{Paths: paths[:n], Rows: top.SparkRows})
 			if err != nil {
 				return cli.WithoutPrefix(err)
 			}
-			r.visible, paths = append(r.visible, answer.Msg.GetSeries()...), paths[n:]
+			r.visible, paths = append(r.visible, answer.GetSeries()...), paths[n:]
 		}
 		for budget > 0 {
-			answer, err := api.Latest(ctx, connect.NewRequest(&rondov1.LatestRequest{Prefix: s.prefix, Page: r.page, Limit: topPage, Rows: topRows}))
+			answer, err := api.Latest(ctx, &rondov1.LatestRequest{Prefix: s.prefix, Page: r.page, Limit: topPage, Rows: topRows})
 			if err != nil {
 				return cli.WithoutPrefix(err)
 			}
-			r.series = append(r.series, answer.Msg.GetSeries()...)
-			if r.page = answer.Msg.GetNextPage(); r.page == "" {
+			r.series = append(r.series, answer.GetSeries()...)
+			if r.page = answer.GetNextPage(); r.page == "" {
 				r.passed = true
 				return nil
 			}

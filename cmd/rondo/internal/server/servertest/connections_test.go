@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -109,10 +107,10 @@ func bigSeries(t *testing.T, r *running, rows int64) *rondov1.FetchRequest {
 	t.Helper()
 	c := rondov1.NewRondoClient(http.DefaultClient, "http://"+r.HTTP.String())
 	const end = 1_700_000_000
-	_, err := c.Create(t.Context(), connect.NewRequest(&rondov1.CreateRequest{
+	_, err := c.Create(t.Context(), &rondov1.CreateRequest{
 		Path: "big", Start: strconv.Itoa(end),
 		Definition: &rondov1.Definition{Step: 1, Ds: []string{"DS:v:GAUGE:20:U:U"}, Rra: []string{fmt.Sprintf("RRA:LAST:0.5:1:%d", rows)}},
-	}))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +189,7 @@ func protoFetch(t *testing.T, m *rondov1.FetchRequest) []byte {
 		}
 		return nil, err
 	})}
-	_, _ = rondov1.NewRondoClient(h, "http://localhost").Fetch(t.Context(), connect.NewRequest(m))
+	_, _ = rondov1.NewRondoClient(h, "http://localhost").Fetch(t.Context(), m)
 	if b.Len() == 0 {
 		t.Fatal("no message")
 	}

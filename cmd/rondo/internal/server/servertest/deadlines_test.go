@@ -50,7 +50,7 @@ func TestStreamsOutliveRequests(t *testing.T) {
 	makeSeries(t, c, "a")
 	var live []*connect.ServerStreamForClient[rondov1.TailResponse]
 	for range b.Places[middleware.Lasting].Most {
-		s, err := c.Tail(t.Context(), connect.NewRequest(&rondov1.TailRequest{Paths: []string{"a"}}))
+		s, err := c.Tail(t.Context(), &rondov1.TailRequest{Paths: []string{"a"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestStreamsOutliveRequests(t *testing.T) {
 		live = append(live, s)
 	}
 	time.Sleep(b.Work + b.Work/4) // what bounds requests is over
-	if _, err := c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{Samples: []*rondov1.Sample{{Path: "a", Update: "1700000010:5"}}})); err != nil {
+	if _, err := c.Write(t.Context(), &rondov1.WriteRequest{Samples: []*rondov1.Sample{{Path: "a", Update: "1700000010:5"}}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range live {
@@ -93,16 +93,16 @@ func TestStreamsAreBounded(t *testing.T) {
 	r := start(t, server.Config{HTTP: anyPorts, HTTPBounds: b})
 	c := dial(t, r.url(""))
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := c.Tail(ctx, connect.NewRequest(&rondov1.TailRequest{}))
+	s, err := c.Tail(ctx, &rondov1.TailRequest{})
 	if err != nil || !s.Receive() {
 		t.Fatal(err, s.Err())
 	}
-	if err := firstOf(c.Check(t.Context(), connect.NewRequest(&rondov1.CheckRequest{}))); connect.CodeOf(err) != connect.CodeUnavailable {
+	if err := firstOf(c.Check(t.Context(), &rondov1.CheckRequest{})); connect.CodeOf(err) != connect.CodeUnavailable {
 		t.Errorf("a second stream: %v", err)
 	}
 	cancel()
 	eventually(t, "the place is free again", func() bool {
-		return firstOf(c.Check(t.Context(), connect.NewRequest(&rondov1.CheckRequest{}))) == nil
+		return firstOf(c.Check(t.Context(), &rondov1.CheckRequest{})) == nil
 	})
 }
 
@@ -112,12 +112,15 @@ func TestImportManyHoldsWhatItMay(t *testing.T) {
 	r := start(t, server.Config{HTTP: anyPorts})
 	c := dial(t, r.url(""))
 	makeSeries(t, c, "a")
-	file, err := c.Export(t.Context(), connect.NewRequest(&rondov1.ExportFileRequest{Path: "a"}))
+	file, err := c.Export(t.Context(), &rondov1.ExportFileRequest{Path: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	send := func(files int, data []byte) (outcomes int, err error) {
-		up := c.ImportMany(t.Context())
+		up, err := c.ImportMany(t.Context())
+		if err != nil {
+			return 0, err
+		}
 		go func() {
 			for i := range files {
 				if up.Send(&rondov1.ImportRequest{Path: fmt.Sprint("many/", i), Data: data, Complete: true}) != nil {
@@ -139,10 +142,13 @@ func TestImportManyHoldsWhatItMay(t *testing.T) {
 			}
 		}
 	}
-	if n, err := send(200, file.Msg.GetData()); n != 200 || err != nil {
+	if n, err := send(200, file.GetData()); n != 200 || err != nil {
 		t.Errorf("%d files, %v", n, err)
 	}
-	up := c.ImportMany(t.Context())
+	up, err := c.ImportMany(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	go func() {
 		piece := bytes.Repeat([]byte("x"), 1<<20)
 		for range 16 {

@@ -16,23 +16,19 @@ import (
 func TestQueryByRPC(t *testing.T) {
 	r := start(t, server.Config{HTTP: anyPorts})
 	c := dial(t, r.url(""))
-	_, err := c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{
+	_, err := c.Write(t.Context(), &rondov1.WriteRequest{
 		Create: true, Definition: &rondov1.Definition{Step: 10},
 		Samples: []*rondov1.Sample{
 			{Path: "up", Update: "1700000010:1", Labels: []*typesv1.Label{{Name: "__name__", Value: "up"}, {Name: "host", Value: "web1"}}},
 			{Path: "up", Update: "1700000020:2"},
 			{Path: "up", Update: "1700000030:4"},
 		},
-	}))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ask := func(m *rondov1.QueryRequest) (*rondov1.QueryResponse, error) {
-		q, err := c.Query(t.Context(), connect.NewRequest(m))
-		if err != nil {
-			return nil, err
-		}
-		return q.Msg, nil
+		return c.Query(t.Context(), m)
 	}
 	m, err := ask(&rondov1.QueryRequest{Query: "up * 10", Time: "1700000030"})
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 // makeSeries makes a series of one GAUGE with a step of 10 seconds.
 func makeSeries(t *testing.T, c rondov1.RondoClient, path string) {
 	t.Helper()
-	_, err := c.Create(t.Context(), connect.NewRequest(&rondov1.CreateRequest{
+	_, err := c.Create(t.Context(), &rondov1.CreateRequest{
 		Path: path, Start: "1700000000", Definition: &rondov1.Definition{Step: 10, Ds: []string{"DS:v:GAUGE:20:U:U"}, Rra: []string{"RRA:AVERAGE:0.5:1:100"}},
-	}))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestWriteMakesSeries(t *testing.T) {
 		}
 		return out
 	}
-	w, err := c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{Create: true, Samples: []*rondov1.Sample{
+	w, err := c.Write(t.Context(), &rondov1.WriteRequest{Create: true, Samples: []*rondov1.Sample{
 		{Path: "fine/a", Update: "1700000020:2", Labels: []*typesv1.Label{{Name: "host", Value: "web1"}}},
 		{Path: "fine/a", Update: "1700000010:1"}, // out of order: it is late, though the series begins before it
 		{Path: "plain", TimeUs: 1_700_000_000e6, Values: float(1, 2)},
@@ -55,24 +55,24 @@ func TestWriteMakesSeries(t *testing.T) {
 		{Path: "../bad", Update: "1700000000:1"},
 		{Path: "text", Update: "yesterday:1"},
 		{Ref: 1 << 50, Update: "1700000000:1"},
-	}}))
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := w.Msg; m.GetAccepted() != 3 || m.GetLate() != 1 || m.GetRefused() != 10 || m.GetCreated() != 3 {
-		t.Errorf("%v", m)
+	if w.GetAccepted() != 3 || w.GetLate() != 1 || w.GetRefused() != 10 || w.GetCreated() != 3 {
+		t.Errorf("%v", w)
 	}
 	for path, want := range map[string]string{
 		"fine/a": "10 DS:value:GAUGE:40:U:U RRA:MAX:0.5:1:360 web1",
 		"plain":  "300 DS:value0:GAUGE:600:U:U DS:value1:GAUGE:600:U:U RRA:AVERAGE:0.1:1:1200",
 		"pair/x": "60 DS:in:COUNTER:120:0:U DS:out:COUNTER:120:0:U RRA:AVERAGE:0.1:1:1200",
 	} {
-		info, err := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+		info, err := c.Info(t.Context(), &rondov1.InfoRequest{Path: path})
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		text := info.Msg.GetSeries().String()
+		text := info.GetSeries().String()
 		for word := range strings.FieldsSeq(want) {
 			if !strings.Contains(text, word) {
 				t.Errorf("%s lacks %s: %s", path, word, text)
@@ -85,21 +85,21 @@ func TestWriteMakesSeries(t *testing.T) {
 		{Create: true, Definition: &rondov1.Definition{Ds: []string{"nonsense"}}},
 		{Create: true, Definition: &rondov1.Definition{Rra: []string{"nonsense"}}},
 	} {
-		if _, err := c.Write(t.Context(), connect.NewRequest(m)); connect.CodeOf(err) != connect.CodeInvalidArgument {
+		if _, err := c.Write(t.Context(), m); connect.CodeOf(err) != connect.CodeInvalidArgument {
 			t.Errorf("%v: %v", m, err)
 		}
 	}
 	own := &rondov1.Definition{Step: 20, Ds: []string{"DS:x:COUNTER:40:0:U"}, Rra: []string{"RRA:LAST:0.5:20s:1h"}}
-	w, err = c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{Create: true, Definition: own, Samples: []*rondov1.Sample{
+	w, err = c.Write(t.Context(), &rondov1.WriteRequest{Create: true, Definition: own, Samples: []*rondov1.Sample{
 		{Path: "own", Update: "1700000000:5"}, {Path: "pair/own", Update: "1700000000:5"}, {Path: "fine/own", Update: "1700000000:5"},
-	}}))
-	if err != nil || w.Msg.GetAccepted() != 2 || w.Msg.GetRefused() != 1 {
+	}})
+	if err != nil || w.GetAccepted() != 2 || w.GetRefused() != 1 {
 		// the archive of 20 s does not go with the policy's step of 60 s; the one of 10 s has
 		// archives
 		t.Errorf("%v, %v", w, err)
 	}
-	w, err = c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{Samples: []*rondov1.Sample{{Path: "unasked", Update: "1700000000:5"}}}))
-	if err != nil || w.Msg.GetRefused() != 1 || w.Msg.GetCreated() != 0 {
+	w, err = c.Write(t.Context(), &rondov1.WriteRequest{Samples: []*rondov1.Sample{{Path: "unasked", Update: "1700000000:5"}}})
+	if err != nil || w.GetRefused() != 1 || w.GetCreated() != 0 {
 		t.Errorf("without create: %v, %v", w, err)
 	}
 }

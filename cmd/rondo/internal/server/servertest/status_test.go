@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
@@ -19,11 +17,11 @@ import (
 
 func status(t *testing.T, r *running, req *rondov1.StatusRequest) *rondov1.StatusResponse {
 	t.Helper()
-	answer, err := rondov1.NewRondoClient(http.DefaultClient, r.url("")).Status(t.Context(), connect.NewRequest(req))
+	answer, err := rondov1.NewRondoClient(http.DefaultClient, r.url("")).Status(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer.Msg
+	return answer
 }
 
 func hasProblem(st *rondov1.StatusResponse, id string) bool {
