@@ -2,90 +2,72 @@ package detour
 
 import (
 	"context"
-	"log/slog"
+	"errors"
+	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/router"
-	"github.com/rondo-db/rondo/cluster/spool"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/loglimit"
 )
-
-// Options configure a Detour. The zero value of each field but Spool is what production runs.
-type Options struct {
-	// Spool keeps what cannot be delivered; nil: that is dropped and counted.
-	Spool *spool.Spool
-	// Patience is how long a leader may take for a part of a batch, and a partition for a question;
-	// 0: 1 s.
-	Patience time.Duration
-	// PromiseBytes bounds the memory of promises; 0: 64 MiB.
-	PromiseBytes int64
-	// Names is of how many series the paths are remembered; 0: 4 Mi.
-	Names int64
-	// Logger takes a line when samples are dropped; nil: silent.
-	Logger *slog.Logger
-}
-
-func (o Options) withDefaults() Options {
-	if o.Patience <= 0 {
-		o.Patience = time.Second
-	}
-	if o.PromiseBytes <= 0 {
-		o.PromiseBytes = 64 << 20
-	}
-	if o.Names <= 0 {
-		o.Names = 4 << 20
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return o
-}
 
 // A Detour is a core.Engine for receivers whose senders get no answer. Methods that it does not
 // have itself are the router's.
 type Detour struct {
 	*router.Store
-	dir   router.Directory
-	spool *spool.Spool
-	o     Options
+	spool
+	dir router.Directory
 
-	lanes    []lane
+	lanes    []lane      // by partition; the spool may have more of another cluster
 	way      *router.Way // to the lanes
 	names    names
 	promises promises
-	lost     [spool.Reasons]atomic.Uint64
-	lines    loglimit.Limit[string]
 
-	stop   context.CancelFunc
-	ended  chan struct{}  // closed when the spool delivers nothing more
-	lanewg sync.WaitGroup // of lanes that run
-	closed atomic.Bool
+	stop    context.CancelFunc
+	running sync.WaitGroup // of lanes and deliveries
+	closed  atomic.Bool
 }
 
 var _ core.Engine = (*Detour)(nil)
 
 // New returns a Detour over the partitions of dir, which are also r's. It delivers what the spool
-// has until Stop.
-func New(r *router.Store, dir router.Directory, o Options) *Detour {
-	d := &Detour{Store: r, dir: dir, o: o.withDefaults(), lanes: make([]lane, r.Partitions()), ended: make(chan struct{})}
-	d.spool = o.Spool
-	for p := range d.lanes {
-		d.lanes[p].d, d.lanes[p].p = d, p
-	}
-	d.way = r.Way(func(p int, x *router.Part) { d.lanes[p].put(x) })
+// has until Stop. A partition whose log is damaged is set aside: its folder is renamed, and the
+// damage logged. The error wraps wal.ErrNewer, and nothing is changed, if a newer version of rondo
+// wrote a log.
+func New(r *router.Store, dir router.Directory, o Options) (*Detour, error) {
+	d := &Detour{Store: r, dir: dir, spool: spool{o: o.withDefaults(r), slots: make(chan struct{}, deliveries)}}
 	d.names.most, d.promises.most = d.o.Names, d.o.PromiseBytes
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	go func() {
-		defer close(d.ended)
-		if d.spool != nil {
-			d.spool.Run(ctx, d.Store, d.leads)
+	d.deliver = func(b *backlog) { d.running.Go(func() { b.deliverAll(ctx, d.leads) }) }
+	left, err := d.left()
+	d.lanes = make([]lane, max(r.Partitions(), len(left)))
+	for p := range d.lanes {
+		l := &d.lanes[p]
+		l.d, l.s, l.p, l.dir = d, &d.spool, p, filepath.Join(d.o.Dir, partName(p))
+	}
+	d.way = r.Way(func(p int, x *router.Part) { d.lanes[p].put(x) })
+	for p := 0; p < len(left) && err == nil; p++ {
+		if left[p] {
+			err = d.lanes[p].load()
 		}
-	}()
-	return d
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open spool: %w", err), d.Close())
+	}
+	return d, nil
+}
+
+// leads waits until a partition has a leader. One of another cluster needs none: the paths say
+// where the samples belong.
+func (d *Detour) leads(ctx context.Context, p int) error {
+	if p >= d.Partitions() {
+		return nil
+	}
+	_, err := d.dir.Leader(ctx, p)
+	return err
 }
 
 // Stop ends the delivery of what is spooled. Samples that are submitted afterwards go into the
@@ -97,47 +79,37 @@ func (d *Detour) Stop() {
 
 // Close stops the Detour and closes the spool. Nobody submits samples any more, and the engines of
 // the partitions are closed or answer. What is in the spool stays there.
-func (d *Detour) Close() error {
+func (d *Detour) Close() (err error) {
 	d.Stop()
-	d.lanewg.Wait()
-	<-d.ended
-	if d.spool == nil {
-		return nil
+	d.running.Wait()
+	for p := range d.lanes {
+		err = errors.Join(err, d.lanes[p].close())
 	}
-	return d.spool.Close()
+	return err
 }
 
-// Figures returns a snapshot of the figures of the Detour and its spool. Stats is the router's.
-func (d *Detour) Figures() (st spool.Stats) {
-	if d.spool != nil {
-		st = d.spool.Stats()
-	}
-	for why := range d.lost {
-		st.Dropped[why] += d.lost[why].Load()
-	}
-	return st
-}
-
-// drop counts samples that are lost before they have come into the spool.
-func (d *Detour) drop(p int, why spool.Reason, n int) {
-	d.lost[why].Add(uint64(n))
+// lose drops samples that cannot come into the spool.
+func (d *Detour) lose(p int, why Reason, n int) {
+	d.drop(why, n)
 	d.warn(p, n, why.String())
 }
 
 // warn logs that samples were dropped, once a minute for each reason.
 func (d *Detour) warn(p, n int, why string) {
-	if ok, held := d.lines.Allow(why, time.Now()); ok {
-		d.o.Logger.Error("samples were dropped: their partition does not take them now, as while it has no leader or its log is full", "partition", p, "samples", n, "why", why, "held_back_lines", held)
-	}
+	d.lines.Log(d.o.Logger.Error, why, time.Now(), "samples were dropped: their partition does not take them now, as while it has no leader or its log is full", "partition", p, "samples", n, "why", why)
 }
 
-// leads waits until a partition has a leader.
-func (d *Detour) leads(ctx context.Context, p int) error {
-	if p >= len(d.lanes) { // of another cluster: the paths say where the samples belong
-		return nil
+// Figures returns a snapshot of the figures of the Detour and its spool. Stats is the router's.
+func (d *Detour) Figures() (st Stats) {
+	d.count(func(now *Stats) { st = *now })
+	st.Bytes, st.Capacity = d.held.Load(), d.o.Bytes
+	for p := range d.lanes {
+		if since := d.lanes[p].since.Load(); since != 0 {
+			st.Partitions++
+			st.Oldest = max(st.Oldest, time.Since(time.UnixMicro(since)))
+		}
 	}
-	_, err := d.dir.Leader(ctx, p)
-	return err
+	return st
 }
 
 // Submit is core.Engine's. It does not wait for a leader. The ticket is complete when each part of

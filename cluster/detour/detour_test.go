@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/cluster/spool"
+	"github.com/rondo-db/rondo/cluster/detour"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/rra"
@@ -44,7 +44,7 @@ func TestPartitionWithoutLeaderHoldsUpNoOther(t *testing.T) {
 		if at := w.last(0); at != begin+6 {
 			t.Errorf("mode %d: after the delivery the partition is at %d", m, at-begin)
 		}
-		if st := w.detour.Figures(); st.Dropped != [spool.Reasons]uint64{} {
+		if st := w.detour.Figures(); st.Dropped != [detour.Reasons]uint64{} {
 			t.Errorf("mode %d: dropped %+v", m, st)
 		}
 	}
@@ -112,7 +112,7 @@ func TestEachSampleCountsOnce(t *testing.T) {
 			}
 		}
 		st := w.detour.Figures()
-		if st.Dropped != [spool.Reasons]uint64{} || st.Spooled == 0 {
+		if st.Dropped != [detour.Reasons]uint64{} || st.Spooled == 0 {
 			t.Errorf("%+v", st)
 		}
 		t.Logf("window %v: %d samples, %d went through the spool, %d of them were late", window, senders*rounds*2*partitions, st.Spooled, st.Late)
@@ -283,7 +283,7 @@ func TestSpoolSurvivesRestart(t *testing.T) {
 	}
 	// The names are not known any more: nobody but the partition could know.
 	must(t, w.submit(begin+3, 3, refs...))
-	if st := w.detour.Figures(); st.Dropped[spool.NoName] != 1 {
+	if st := w.detour.Figures(); st.Dropped[detour.NoName] != 1 {
 		t.Errorf("%+v", st)
 	}
 	w.seats[0].set(leads)
@@ -309,7 +309,7 @@ func TestWithoutRoom(t *testing.T) {
 	fresh := w.create(gauge(pathIn(0, 1, 1)))
 	must(t, w.submit(begin+1, 1, fresh.Ref))
 	st := w.detour.Figures()
-	if st.Dropped[spool.Full]+st.Spooled+st.Dropped[spool.NewSeries] != 201 || st.Dropped[spool.Full] < 100 || st.Spooled < 10 {
+	if st.Dropped[detour.Full]+st.Spooled+st.Dropped[detour.NewSeries] != 201 || st.Dropped[detour.Full] < 100 || st.Spooled < 10 {
 		t.Errorf("%+v", st)
 	}
 	w.seats[0].set(leads)
@@ -323,7 +323,7 @@ func TestWithoutRoom(t *testing.T) {
 	refs := none.series()
 	none.seats[0].set(nobody)
 	must(t, none.submit(begin+1, 1, refs...))
-	if st := none.detour.Figures(); st.Dropped[spool.NoSpool] != 1 || none.last(1) != begin+1 {
+	if st := none.detour.Figures(); st.Dropped[detour.NoSpool] != 1 || none.last(1) != begin+1 {
 		t.Errorf("%+v", st)
 	}
 	if made := none.create(gauge(pathIn(0, 2, 1))); !errors.Is(made.Err, core.ErrUnavailable) {
@@ -339,7 +339,7 @@ func TestBounds(t *testing.T) {
 	first, second := w.create(gauge(pathIn(0, 1, 0))), w.create(gauge(pathIn(0, 1, 1)))
 	w.seats[0].set(deposed)
 	must(t, w.submit(begin+1, 1, first.Ref, second.Ref))
-	if st := w.detour.Figures(); st.Spooled != 2 || st.Dropped != [spool.Reasons]uint64{} {
+	if st := w.detour.Figures(); st.Spooled != 2 || st.Dropped != [detour.Reasons]uint64{} {
 		t.Errorf("%+v", st)
 	}
 	w.seats[0].set(nobody)
@@ -409,7 +409,7 @@ func TestDiskFails(t *testing.T) {
 	inTheWay := filepath.Join(w.dir, "p0000") // where the log of the partition is to be
 	must(t, os.WriteFile(inTheWay, nil, 0o600))
 	must(t, w.submit(begin+1, 1, refs...))
-	if st := w.detour.Figures(); st.Dropped[spool.Disk] != 1 || st.Bytes != 0 || w.last(1) != begin+1 {
+	if st := w.detour.Figures(); st.Dropped[detour.Disk] != 1 || st.Bytes != 0 || w.last(1) != begin+1 {
 		t.Errorf("%+v", st)
 	}
 	must(t, os.Remove(inTheWay))

@@ -4,8 +4,17 @@
 // partition has a lane. A lane gives one part of a batch at a time to the leader of its partition,
 // and waits for the outcome. If nobody leads, or the leader does not answer within
 // [Options].Patience, the part goes into the spool, and so does everything behind it, until the
-// spool has delivered what it holds of the partition. So a partition without a leader holds up no
-// other partition, and the samples of a series stay in order.
+// lane has delivered what it holds there. So a partition without a leader holds up no other
+// partition, and the samples of a series stay in order: a series refuses a sample that is older
+// than its last.
+//
+// # The spool
+//
+// The spool keeps samples with the paths of their series, because a Ref may be of another series
+// after a restart. Each partition has a log of its own (package wal) in a folder below
+// [Options].Dir. The folder goes when all of it was delivered, so an idle spool has no files. From
+// 80 % of its size on, the spool refuses samples of series that it would have to make, and at 100 %
+// every sample. Both are counted by their [Reason].
 //
 // # References
 //
@@ -15,14 +24,17 @@
 // batch has a core.RejectedError that wraps core.ErrNotFound and counts no refused samples: the
 // sender resolves its names again, and gets the reference of the series.
 //
-// # Delivered twice
+// # What a crash leaves
 //
-// A part whose outcome is not known goes into the spool as well. If the leader has stored it all
-// the same, the series refuses the second delivery as late: it takes one sample of a time, also
-// within the reorder window. So each sample counts once, whatever kind of data source it is for.
+// A sample that is in the spool is there again after a crash of the process. Loss of power may take
+// what came in the last second. Samples that were delivered just before may be delivered once more,
+// and so is a part whose outcome is not known. If the leader has stored it all the same, the series
+// refuses the second delivery as late: it takes one sample of a time, also within the reorder
+// window. So each sample counts once, whatever kind of data source it is for. A folder whose
+// removal was cut short has another name by then, and New removes the rest.
 //
 // # Locks
 //
-// lane.mu and promises.mu are taken alone. Nobody who holds one of them calls an engine or the
-// spool.
+// lane.mu and promises.mu are taken alone, and lane.logMu before Detour.countsMu. Nobody who holds
+// one of them calls an engine.
 package detour

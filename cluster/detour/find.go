@@ -93,7 +93,7 @@ func (d *Detour) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x 
 
 func (d *Detour) series(ctx context.Context, ref core.Ref) (core.Series, error) {
 	p, in := router.Inner(ref)
-	if p < 0 || p >= len(d.lanes) {
+	if p < 0 || p >= d.Partitions() {
 		return core.Series{}, notFound(ref)
 	}
 	if in&promiseBit != 0 {
@@ -109,7 +109,7 @@ func (d *Detour) series(ctx context.Context, ref core.Ref) (core.Series, error) 
 // Newest is the router's. A promise has none. It waits for no leader for long.
 func (d *Detour) Newest(ref core.Ref) (core.Info, error) {
 	p, in := router.Inner(ref)
-	if p < 0 || p >= len(d.lanes) || in&promiseBit != 0 {
+	if p < 0 || p >= d.Partitions() || in&promiseBit != 0 {
 		return core.Info{}, notFound(ref)
 	}
 	x, err := ask(d, p, router.LeaderNow, func(e core.Engine) (core.Info, error) { return e.Info(in) })
@@ -165,7 +165,7 @@ func (d *Detour) promise(p int, spec *core.Spec) core.Created {
 	if err := spec.Check(); err != nil {
 		return core.Created{Err: err}
 	}
-	if d.spool == nil || spec.Copy != nil {
+	if d.o.Bytes == 0 || spec.Copy != nil {
 		return core.Created{Err: fmt.Errorf("partition %d: %w", p, core.ErrUnavailable)}
 	}
 	q, old := d.promises.give(p, spec, time.Now())

@@ -9,21 +9,20 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/router"
-	"github.com/rondo-db/rondo/cluster/spool"
 	"github.com/rondo-db/rondo/engine/core"
 )
 
 // A lane is the way of the parts of one partition: to its leader, one after the other, or into the
 // spool.
 type lane struct {
+	backlog
 	d *Detour
-	p int
 
 	// stuck is how many questions have not been answered in time, and are still asked. While there
 	// is one, no other is asked.
 	stuck atomic.Int32
 
-	samples []spool.Sample // of the goroutine that runs, and kept for the next part
+	samples []sample // of the goroutine that runs, and kept for the next part
 
 	mu      sync.Mutex // guards what follows
 	queue   []*router.Part
@@ -37,7 +36,7 @@ func (l *lane) put(x *router.Part) {
 	l.queue = append(l.queue, x)
 	if !l.running {
 		l.running = true
-		l.d.lanewg.Go(l.run)
+		l.d.running.Go(l.run)
 	}
 }
 
@@ -61,17 +60,17 @@ func (l *lane) run() {
 // bring brings a part to the leader or into the spool. It returns what was refused, or nil.
 func (l *lane) bring(x *router.Part) error {
 	e, err := router.LeaderNow(l.d.dir, l.p)
-	if err != nil || l.d.closed.Load() || l.d.spool != nil && l.d.spool.Holds(l.p) {
-		return l.spool(x, false)
+	if err != nil || l.d.closed.Load() || l.since.Load() != 0 {
+		return l.keep(x, false)
 	}
 	for s := range x.Batch.All() {
 		if s.Ref&promiseBit != 0 { // the delivery makes the series
-			return l.spool(x, true)
+			return l.keep(x, true)
 		}
 	}
 	done, err := l.direct(x, e)
 	if !done {
-		return l.spool(x, false)
+		return l.keep(x, false)
 	}
 	return err
 }
@@ -107,12 +106,12 @@ func (l *lane) direct(x *router.Part, e core.Engine) (done bool, err error) {
 // errStale is of a sample that is kept, and whose sender is to resolve its names again.
 var errStale = fmt.Errorf("the reference stood for a series that exists by now: resolve it again: %w", core.ErrNotFound)
 
-// spool puts a part into the spool. It returns what was refused, or nil. kept says that the series
+// keep puts a part into the spool. It returns what was refused, or nil. made says that the series
 // of promises are about to be there.
-func (l *lane) spool(x *router.Part, kept bool) error {
+func (l *lane) keep(x *router.Part, made bool) error {
 	d := l.d
-	if d.spool == nil {
-		d.drop(l.p, spool.NoSpool, x.Batch.Len())
+	if d.o.Bytes == 0 {
+		d.lose(l.p, NoSpool, x.Batch.Len())
 		return nil
 	}
 	l.samples = l.samples[:0]
@@ -120,7 +119,7 @@ func (l *lane) spool(x *router.Part, kept bool) error {
 	refused := &core.RejectedError{}
 	for s := range x.Batch.All() {
 		i++
-		out := spool.Sample{At: s.At, Values: s.Values, Texts: s.Texts}
+		out := sample{At: s.At, Values: s.Values, Texts: s.Texts}
 		if s.Ref&promiseBit == 0 {
 			if out.Path = l.nameOf(s.Ref); out.Path == "" {
 				nameless++
@@ -128,8 +127,8 @@ func (l *lane) spool(x *router.Part, kept bool) error {
 			}
 		} else if q := d.promises.get(s.Ref); q != nil {
 			out.Path, out.Make = q.spec.Path, &q.spec
-			if kept {
-				refused.First, kept = append(refused.First, core.Rejection{Index: i, Err: errStale}), false
+			if made {
+				refused.First, made = append(refused.First, core.Rejection{Index: i, Err: errStale}), false
 			}
 		} else {
 			refused.Other++
@@ -139,9 +138,9 @@ func (l *lane) spool(x *router.Part, kept bool) error {
 		l.samples = append(l.samples, out)
 	}
 	if nameless > 0 {
-		d.drop(l.p, spool.NoName, nameless)
+		d.lose(l.p, NoName, nameless)
 	}
-	if err := d.spool.Add(l.p, l.samples); err != nil {
+	if err := l.add(l.samples); err != nil {
 		d.warn(l.p, len(l.samples), err.Error())
 	}
 	clear(l.samples)

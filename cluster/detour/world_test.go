@@ -1,6 +1,7 @@
 package detour_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/rondo-db/rondo/cluster/detour"
 	"github.com/rondo-db/rondo/cluster/router"
-	"github.com/rondo-db/rondo/cluster/spool"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/rra"
@@ -135,15 +135,15 @@ func newWorld(t testing.TB, partitions int) *world {
 // open opens the spool and the detour. They are closed when the test is over.
 func (w *world) open() *world {
 	w.t.Helper()
-	var err error
-	w.options.Spool, err = spool.Open(w.dir, spool.Options{Bytes: w.bytes})
-	must(w.t, err)
+	w.options.Dir, w.options.Bytes = w.dir, cmp.Or(w.bytes, 1<<30)
 	return w.begin()
 }
 
 // begin opens the detour.
 func (w *world) begin() *world {
-	d := detour.New(w.router, w, w.options)
+	w.t.Helper()
+	d, err := detour.New(w.router, w, w.options)
+	must(w.t, err)
 	w.detour = d
 	w.t.Cleanup(func() {
 		for _, s := range w.seats {

@@ -5,21 +5,17 @@ import (
 	"os"
 
 	"github.com/rondo-db/rondo/cluster/detour"
-	"github.com/rondo-db/rondo/cluster/spool"
 )
 
-// openDetour opens the spool and the way of samples whose senders get no answer.
-func (m *Member) openDetour() error {
-	var s *spool.Spool
-	if m.o.Spool > 0 {
-		var err error
-		if s, err = spool.Open(m.o.SpoolDir, spool.Options{Bytes: m.o.Spool, Logger: m.o.Logger}); err != nil {
-			return fmt.Errorf("--spool: %w", err)
-		}
-	} else if left, _ := os.ReadDir(m.o.SpoolDir); len(left) > 0 {
+// openDetour opens the way of samples whose senders get no answer.
+func (m *Member) openDetour() (err error) {
+	if left, _ := os.ReadDir(m.o.SpoolDir); m.o.Spool == 0 && len(left) > 0 {
 		m.o.Logger.Warn("--spool is 0: what an earlier start has kept is not delivered", "dir", m.o.SpoolDir)
 	}
-	m.detour = detour.New(m.router, m.node, detour.Options{Spool: s, Logger: m.o.Logger})
+	m.detour, err = detour.New(m.router, m.node, detour.Options{Dir: m.o.SpoolDir, Bytes: m.o.Spool, Logger: m.o.Logger})
+	if err != nil {
+		return fmt.Errorf("--spool: %w", err)
+	}
 	return nil
 }
 

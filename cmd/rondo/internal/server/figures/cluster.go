@@ -4,8 +4,8 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/rondo-db/rondo/cluster/detour"
 	"github.com/rondo-db/rondo/cluster/operate"
-	"github.com/rondo-db/rondo/cluster/spool"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -79,7 +79,7 @@ func figuresOfState(st clustered.State) []figure {
 	}
 }
 
-func figuresOfSpool(st spool.Stats) []figure {
+func figuresOfSpool(st detour.Stats) []figure {
 	return []figure{
 		{"cluster_spool_bytes", "rondo_cluster_spool_bytes", rra.Gauge, "Bytes of samples on this node that wait for the leaders of their partitions.", float64(st.Bytes)},
 		{"", "rondo_cluster_spool_capacity_bytes", rra.Gauge, "Bytes that may wait (--spool); 0: none.", float64(st.Capacity)},
@@ -100,7 +100,7 @@ func (s *Sources) writeSpool(w *metrics.Writer) {
 	w.Sample(float64(st.Late), "outcome", "late")
 	w.Family("rondo_cluster_spool_dropped_total", "counter", "Samples lost while their partitions had no leaders, by reason.")
 	for r, n := range st.Dropped {
-		w.Sample(float64(n), "reason", spool.Reason(r).String())
+		w.Sample(float64(n), "reason", detour.Reason(r).String())
 	}
 	w.Counter("rondo_cluster_spool_set_aside_total", "Damaged parts of the spool that were set aside.", float64(st.SetAside))
 }

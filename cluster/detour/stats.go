@@ -1,8 +1,7 @@
-package spool
+package detour
 
 import (
-	"errors"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -32,15 +31,7 @@ func (r Reason) String() string {
 	return [...]string{"full", "new_series", "disk", "refused", "no_spool", "no_name"}[r]
 }
 
-// reasonOf returns the reason for an error of reserve.
-func reasonOf(err error) Reason {
-	if errors.Is(err, ErrNewSeries) {
-		return NewSeries
-	}
-	return Full
-}
-
-// Stats say what a spool holds, and what it did since it was opened.
+// Stats say what the spool holds, and what it did since it was opened.
 type Stats struct {
 	Bytes, Capacity int64
 	Partitions      int           // that have samples here
@@ -53,16 +44,19 @@ type Stats struct {
 	SetAside  uint64          // partitions whose log was damaged
 }
 
+// counters are Stats that may be changed concurrently.
 type counters struct {
-	spooled, delivered, late, setAside atomic.Uint64
-	dropped                            [Reasons]atomic.Uint64
+	mu    sync.Mutex // guards stats
+	stats Stats
 }
 
-func (c *counters) drop(r Reason, n int) { c.dropped[r].Add(uint64(n)) }
+func (c *counters) count(change func(st *Stats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.stats)
+}
 
-func (c *counters) fill(s *Stats) {
-	s.Spooled, s.Delivered, s.Late, s.SetAside = c.spooled.Load(), c.delivered.Load(), c.late.Load(), c.setAside.Load()
-	for r := range c.dropped {
-		s.Dropped[r] = c.dropped[r].Load()
-	}
+// drop counts samples that were dropped.
+func (c *counters) drop(why Reason, n int) {
+	c.count(func(st *Stats) { st.Dropped[why] += uint64(n) })
 }

@@ -1,4 +1,4 @@
-package spool_test
+package detour_test
 
 import (
 	"context"
@@ -12,7 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rondo-db/rondo/cluster/spool"
+	"github.com/rondo-db/rondo/cluster/detour"
+	"github.com/rondo-db/rondo/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/rra"
@@ -27,9 +28,10 @@ var definition = &rra.Definition{
 // A leader takes samples as an engine does: a sample that is not after the last one of its series
 // is late.
 type leader struct {
-	mu    sync.Mutex
-	paths []string // of series, by Ref - 1
-	got   map[string][]rra.Time
+	core.Engine // nil
+	mu          sync.Mutex
+	paths       []string // of series, by Ref - 1
+	got         map[string][]rra.Time
 
 	// fail is asked before each call, and after a batch has been applied; nil: nothing fails.
 	fail func(call string) error
@@ -114,23 +116,64 @@ func (l *leader) store(b *core.Batch) error {
 }
 
 // sample is a reading of a series that may exist or not.
-func sample(path string, at int64) spool.Sample {
-	return spool.Sample{
+func sample(path string, at int64) detour.Sample {
+	return detour.Sample{
 		Path: path, At: rra.Seconds(at), Values: []rra.Value{rra.Int(at)},
 		Make: &core.Spec{Path: path, Definition: definition, Labels: []core.Label{{Name: "a", Value: "b"}}},
 	}
 }
 
-// A box is a spool, and a channel that gets something when a partition is empty.
+// A box is a detour with a spool, and a channel that gets something when a partition is empty. It is
+// the directory, too: nobody leads but in deliver.
 type box struct {
-	*spool.Spool
+	*detour.Detour
 	emptied chan struct{}
+	taker   *taker
+
+	mu    *sync.Mutex
+	leads *func(partition int) error // nil: nobody leads
+	more  *sync.Cond
 }
 
-// open opens a spool. step, unless nil, gets each step.
-func open(t *testing.T, dir string, o spool.Options, step func(string)) box {
-	t.Helper()
-	b := box{emptied: make(chan struct{}, 1)}
+// A taker is where the box is delivered to, which deliver says.
+type taker struct{ core.Engine }
+
+func (b box) Partitions() int { return 10 }
+
+func (b box) Reader(ctx context.Context, p int) (core.Engine, error) { return b.Leader(ctx, p) }
+
+func (b box) Leader(ctx context.Context, p int) (core.Engine, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.more.Broadcast()
+	})
+	defer stop()
+	for *b.leads == nil && ctx.Err() == nil {
+		b.more.Wait()
+	}
+	if ctx.Err() != nil {
+		return nil, errAway
+	}
+	return nil, (*b.leads)(p)
+}
+
+// lead lets somebody lead, or nobody if leads is nil.
+func (b box) lead(leads func(partition int) error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	*b.leads = leads
+	b.more.Broadcast()
+}
+
+func anyLeads(int) error { return nil }
+
+// newBox opens a spool. step, unless nil, gets each step.
+func newBox(dir string, o detour.Options, step func(string)) (box, error) {
+	b := box{emptied: make(chan struct{}, 1), taker: new(taker), mu: new(sync.Mutex), leads: new(func(int) error)}
+	b.more = sync.NewCond(b.mu)
 	o.OnStep(func(what string) {
 		if step != nil {
 			step(what)
@@ -142,8 +185,23 @@ func open(t *testing.T, dir string, o spool.Options, step func(string)) box {
 			}
 		}
 	})
-	var err error
-	if b.Spool, err = spool.Open(dir, o); err != nil {
+	o.DeliverTo(b.taker)
+	o.Dir = dir
+	if o.Bytes == 0 {
+		o.Bytes = 1 << 30
+	}
+	r, err := router.New(b, router.Options{})
+	if err == nil {
+		b.Detour, err = detour.New(r, b, o)
+	}
+	return b, err
+}
+
+// open opens a spool, until the end of the test.
+func open(t *testing.T, dir string, o detour.Options, step func(string)) box {
+	t.Helper()
+	b, err := newBox(dir, o, step)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -154,27 +212,24 @@ func open(t *testing.T, dir string, o spool.Options, step func(string)) box {
 	return b
 }
 
-// deliver runs the spool until it is empty. leads, unless nil, says whether a partition has a leader.
-func (b box) deliver(t *testing.T, to spool.Target, leads func(partition int) error) {
+// deliver delivers until the spool is empty. leads, unless nil, says whether a partition has a leader.
+func (b box) deliver(t *testing.T, to core.Engine, leads func(partition int) error) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		b.Run(ctx, to, func(_ context.Context, partition int) error {
-			if leads == nil {
-				return nil
-			}
-			return leads(partition)
-		})
-	})
-	for b.Stats().Partitions > 0 {
+	if leads == nil {
+		leads = anyLeads
+	}
+	b.taker.Engine = to
+	b.lead(leads)
+	for b.Figures().Partitions > 0 {
 		<-b.emptied
 	}
-	cancel()
-	wg.Wait()
+	if !b.Settle() {
+		t.Error("the spool has a log of a partition that it has delivered")
+	}
+	b.lead(nil)
 }
 
-func add(t *testing.T, b box, partition int, samples ...spool.Sample) {
+func add(t *testing.T, b box, partition int, samples ...detour.Sample) {
 	t.Helper()
 	if err := b.Add(partition, samples); err != nil {
 		t.Fatal(err)
@@ -185,7 +240,7 @@ func add(t *testing.T, b box, partition int, samples ...spool.Sample) {
 func wantEmpty(t *testing.T, b box, dir string) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	if st := b.Stats(); err != nil || len(names) > 0 || st.Bytes != 0 || st.Oldest != 0 || st.Partitions != 0 {
+	if st := b.Figures(); err != nil || len(names) > 0 || st.Bytes != 0 || st.Oldest != 0 || st.Partitions != 0 {
 		t.Errorf("the spool holds %+v, files %v, %v", st, names, err)
 	}
 }
@@ -198,15 +253,15 @@ func TestDeliverToStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	b := open(t, dir, spool.Options{}, nil)
+	b := open(t, dir, detour.Options{}, nil)
 	for at := range int64(50) {
 		old := sample("old", 1000+at)
 		old.Make, old.Values, old.Texts = nil, []rra.Value{rra.Text(1)}, []string{"7", fmt.Sprint(1000 + at)}
 		add(t, b, 3, sample("new", 1000+at), old)
 	}
-	add(t, b, 3, spool.Sample{Path: "unknown", At: rra.Seconds(1000), Values: []rra.Value{rra.Int(1)}})
-	if !b.Holds(3) || b.Holds(4) || b.Stats().Oldest <= 0 {
-		t.Errorf("the spool holds 3: %t, 4: %t, %+v", b.Holds(3), b.Holds(4), b.Stats())
+	add(t, b, 3, detour.Sample{Path: "unknown", At: rra.Seconds(1000), Values: []rra.Value{rra.Int(1)}})
+	if !b.Holds(3) || b.Holds(4) || b.Figures().Oldest <= 0 {
+		t.Errorf("the spool holds 3: %t, 4: %t, %+v", b.Holds(3), b.Holds(4), b.Figures())
 	}
 	b.deliver(t, store, func(partition int) error {
 		if partition != 3 {
@@ -214,8 +269,8 @@ func TestDeliverToStore(t *testing.T) {
 		}
 		return nil
 	})
-	st := b.Stats()
-	if st.Spooled != 101 || st.Delivered != 100 || st.Late != 0 || st.Dropped[spool.Refused] != 1 {
+	st := b.Figures()
+	if st.Spooled != 101 || st.Delivered != 100 || st.Late != 0 || st.Dropped[detour.Refused] != 1 {
 		t.Errorf("got %+v", st)
 	}
 	wantEmpty(t, b, dir)
@@ -274,11 +329,11 @@ func TestCrashAtEveryStep(t *testing.T) {
 		}
 		return nil
 	}
-	b := open(t, dir, spool.Options{}, snap)
+	b := open(t, dir, detour.Options{}, snap)
 	at := int64(1000)
 	for range rounds {
 		for range 3 {
-			var batch []spool.Sample
+			var batch []detour.Sample
 			for _, path := range []string{"p1", "p2", "p3"} {
 				batch = append(batch, sample(path, at))
 			}
@@ -293,7 +348,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 	steps := make(map[string]int)
 	for _, s := range states {
 		steps[s.step]++
-		b := open(t, s.dir, spool.Options{}, nil)
+		b := open(t, s.dir, detour.Options{}, nil)
 		b.deliver(t, s.to, nil)
 		for path, want := range s.kept {
 			got := s.to.got[path]
@@ -322,7 +377,7 @@ func TestLeaderFails(t *testing.T) {
 		}
 		return nil
 	}
-	b := open(t, dir, spool.Options{}, nil)
+	b := open(t, dir, detour.Options{}, nil)
 	var want []rra.Time
 	for at := range int64(20) {
 		old := sample("p2", 1000+at)

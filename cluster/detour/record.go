@@ -1,4 +1,4 @@
-package spool
+package detour
 
 import (
 	"encoding/binary"
@@ -15,13 +15,25 @@ const recordVersion = 1
 // makes is the flag of a sample that says how its series is made.
 const makes = 1
 
+// A sample is a reading of every data source of a series.
+type sample struct {
+	Path string
+	// Make says how the series is made if it is missing; its path is Path. nil: the sample is
+	// refused then.
+	Make *core.Spec
+
+	At     rra.Time
+	Values []rra.Value
+	Texts  []string // rra.Text(i) among Values stands for Texts[i]
+}
+
 // appendHead begins a record whose samples came at a time, in microseconds since 1970.
 func appendHead(dst []byte, at int64) []byte {
 	return binary.AppendVarint(append(dst, recordVersion), at)
 }
 
 // appendSample appends a sample. withMake says whether to say how the series is made.
-func appendSample(dst []byte, s *Sample, withMake bool) []byte {
+func appendSample(dst []byte, s *sample, withMake bool) []byte {
 	var flags byte
 	if withMake {
 		flags = makes
@@ -53,14 +65,14 @@ func appendSpec(dst []byte, spec *core.Spec) []byte {
 
 // parseRecord calls fn for the samples of a record, and returns when they came. Before an error it
 // calls fn for the samples that are whole.
-func parseRecord(rec []byte, fn func(Sample)) (at int64, err error) {
+func parseRecord(rec []byte, fn func(sample)) (at int64, err error) {
 	r := record.Reader{Rest: rec}
 	if v := r.Byte(); v != recordVersion {
 		return 0, fmt.Errorf("spool record of version %d: %w", v, record.OtherVersion(uint64(v), recordVersion))
 	}
 	at = r.Varint()
 	for len(r.Rest) > 0 && r.Err == nil {
-		s := Sample{}
+		s := sample{}
 		flags := r.Byte()
 		if flags&^makes != 0 {
 			return at, fmt.Errorf("spooled sample with the flags %#x: %w", flags, core.ErrNewer)

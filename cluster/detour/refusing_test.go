@@ -1,4 +1,4 @@
-package spool_test
+package detour_test
 
 import (
 	"context"

@@ -1,7 +1,6 @@
-package spool_test
+package detour_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -10,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rondo-db/rondo/cluster/spool"
+	"github.com/rondo-db/rondo/cluster/detour"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -32,7 +31,7 @@ func (w *notice) Write(b []byte) (int, error) {
 // was counted as refused, and removed. What stands before it is delivered.
 func TestRecordOfNewerVersion(t *testing.T) {
 	dir := t.TempDir()
-	b := open(t, dir, spool.Options{}, nil)
+	b := open(t, dir, detour.Options{}, nil)
 	add(t, b, 0, sample("p", 1000))
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
@@ -48,17 +47,14 @@ func TestRecordOfNewerVersion(t *testing.T) {
 	}
 
 	w := &notice{text: "written by a newer version of rondo", is: make(chan struct{})}
-	b = open(t, dir, spool.Options{Logger: slog.New(slog.NewTextHandler(w, nil))}, nil)
+	b = open(t, dir, detour.Options{Logger: slog.New(slog.NewTextHandler(w, nil))}, nil)
 	to := newLeader()
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() { b.Run(ctx, to, func(context.Context, int) error { return nil }) })
+	b.taker.Engine = to
+	b.lead(anyLeads)
 	<-w.is
 	add(t, b, 0, sample("p", 2000))
-	cancel()
-	wg.Wait()
-	st := b.Stats()
-	if len(to.got["p"]) != 1 || st.Partitions != 1 || st.SetAside != 0 || len(st.Dropped) != 0 && st.Dropped[spool.Refused] != 0 {
+	st := b.Figures()
+	if len(to.got["p"]) != 1 || st.Partitions != 1 || st.SetAside != 0 || len(st.Dropped) != 0 && st.Dropped[detour.Refused] != 0 {
 		t.Errorf("delivered %v, and it has %+v: want one sample, and the rest kept", to.got, st)
 	}
 	if err := b.Close(); err != nil {
@@ -86,7 +82,7 @@ func TestRecordOfNewerVersion(t *testing.T) {
 // is. It was set aside as damaged.
 func TestLogOfNewerVersion(t *testing.T) {
 	dir := t.TempDir()
-	b := open(t, dir, spool.Options{}, nil)
+	b := open(t, dir, detour.Options{}, nil)
 	add(t, b, 3, sample("p", 1000))
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
@@ -103,7 +99,7 @@ func TestLogOfNewerVersion(t *testing.T) {
 	if err := os.WriteFile(segments[0], content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := spool.Open(dir, spool.Options{}); !errors.Is(err, wal.ErrNewer) || !strings.Contains(err.Error(), "start the newer version, or move the folder away") {
+	if _, err := newBox(dir, detour.Options{}, nil); !errors.Is(err, wal.ErrNewer) || !strings.Contains(err.Error(), "start the newer version, or move the folder away") {
 		t.Errorf("open: %v, want ErrNewer, and what to do", err)
 	}
 	if now, err := os.ReadFile(segments[0]); err != nil || string(now) != string(content) {

@@ -1,4 +1,4 @@
-package spool_test
+package detour_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/cluster/spool"
+	"github.com/rondo-db/rondo/cluster/detour"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/rra"
@@ -49,15 +49,15 @@ func TestKilledBetweenSentAndNoted(t *testing.T) {
 			images = append(images, x)
 		}
 		paths := []string{"old", "new"}
-		count := func(path string, at int64) spool.Sample {
+		count := func(path string, at int64) detour.Sample {
 			d := *definition
 			d.Sources = []rra.DataSource{{Name: "n", Kind: rra.Absolute, Heartbeat: 10, Min: math.NaN(), Max: math.NaN()}}
-			return spool.Sample{
+			return detour.Sample{
 				Path: path, At: rra.Seconds(at), Values: []rra.Value{rra.Int(at)},
 				Make: &core.Spec{Path: path, Definition: &d, Start: rra.Seconds(begin)},
 			}
 		}
-		take := func(e core.Engine, x spool.Sample) {
+		take := func(e core.Engine, x detour.Sample) {
 			ref, err := e.Lookup(x.Path)
 			if err != nil {
 				ref, err = core.Create(t.Context(), e, *x.Make)
@@ -73,7 +73,7 @@ func TestKilledBetweenSentAndNoted(t *testing.T) {
 		}
 		take(leads, count("old", begin+1))
 		take(model, count("old", begin+1))
-		b := open(t, folder, spool.Options{}, kill)
+		b := open(t, folder, detour.Options{}, kill)
 		for i := range int64(samples) {
 			for _, path := range paths {
 				x := count(path, begin+2+i)
@@ -87,7 +87,7 @@ func TestKilledBetweenSentAndNoted(t *testing.T) {
 		for _, x := range images {
 			steps = append(steps, x.step)
 			again := enginetest.OpenDir(t, x.store, o)
-			open(t, x.spool, spool.Options{}, nil).deliver(t, again, nil)
+			open(t, x.spool, detour.Options{}, nil).deliver(t, again, nil)
 			for _, path := range paths {
 				if got, want := content(t, again, path), content(t, model, path); !slices.Equal(got, want) {
 					t.Errorf("window %v, killed behind %q: %s has\n%v, want\n%v", window, x.step, path, got, want)

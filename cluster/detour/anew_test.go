@@ -1,11 +1,11 @@
-package spool_test
+package detour_test
 
 import (
 	"context"
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/cluster/spool"
+	"github.com/rondo-db/rondo/cluster/detour"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/rra"
@@ -37,12 +37,12 @@ func TestSeriesIsMadeAnewMeanwhile(t *testing.T) {
 	const samples = 20_000
 	path := strings.Repeat("long/", 20) + "path"
 	to := &anew{Engine: enginetest.OpenDir(t, t.TempDir(), core.Options{Sync: wal.SyncNone}), spec: *sample(path, 0).Make}
-	b := open(t, t.TempDir(), spool.Options{}, nil)
+	b := open(t, t.TempDir(), detour.Options{}, nil)
 	for i := range samples {
 		add(t, b, 0, sample(path, int64(i+1)))
 	}
 	b.deliver(t, to, nil)
-	if st := b.Stats(); st.Delivered != samples || st.Dropped != [spool.Reasons]uint64{} || to.batches < 3 {
+	if st := b.Figures(); st.Delivered != samples || st.Dropped != [detour.Reasons]uint64{} || to.batches < 3 {
 		t.Errorf("%+v, %d batches", st, to.batches)
 	}
 	ref, err := to.Lookup(path)

@@ -1,4 +1,4 @@
-package spool_test
+package detour_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/rondo-db/rondo/cluster/spool"
+	"github.com/rondo-db/rondo/cluster/detour"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -14,22 +14,22 @@ import (
 // does not take is counted. Samples of a series that it has already are not of a new one.
 func TestFull(t *testing.T) {
 	dir := t.TempDir()
-	b := open(t, dir, spool.Options{Bytes: 20_000}, nil)
-	fill := func(make func(i int) spool.Sample) (kept int, err error) {
+	b := open(t, dir, detour.Options{Bytes: 20_000}, nil)
+	fill := func(make func(i int) detour.Sample) (kept int, err error) {
 		for err == nil {
-			if err = b.Add(kept%3, []spool.Sample{make(kept)}); err == nil {
+			if err = b.Add(kept%3, []detour.Sample{make(kept)}); err == nil {
 				kept++
 			}
 		}
 		return kept, err
 	}
 	name := func(i int) string { return "series" + string(rune('a'+i%26)) + string(rune('a'+i/26)) }
-	n, err := fill(func(i int) spool.Sample { return sample(name(i), 1000) })
-	if st := b.Stats(); !errors.Is(err, spool.ErrNewSeries) || st.Bytes < 15_000 || st.Bytes > 16_000 || st.Dropped[spool.NewSeries] != 1 {
+	n, err := fill(func(i int) detour.Sample { return sample(name(i), 1000) })
+	if st := b.Figures(); !errors.Is(err, detour.ErrNewSeries) || st.Bytes < 15_000 || st.Bytes > 16_000 || st.Dropped[detour.NewSeries] != 1 {
 		t.Errorf("new series: %v, %+v", err, st)
 	}
-	again, err := fill(func(i int) spool.Sample { return sample(name(i%3), 1001+int64(i)) })
-	if st := b.Stats(); !errors.Is(err, spool.ErrFull) || again < 50 || st.Bytes < 19_000 || st.Bytes > 20_000 || st.Dropped[spool.Full] != 1 {
+	again, err := fill(func(i int) detour.Sample { return sample(name(i%3), 1001+int64(i)) })
+	if st := b.Figures(); !errors.Is(err, detour.ErrFull) || again < 50 || st.Bytes < 19_000 || st.Bytes > 20_000 || st.Dropped[detour.Full] != 1 {
 		t.Errorf("series that are there: %v, %+v", err, st)
 	}
 	// Of several samples those that fit are kept.
@@ -39,16 +39,16 @@ func TestFull(t *testing.T) {
 		long.Values[i] = rra.Text(0)
 	}
 	long.Texts = []string{"a text"}
-	if err := b.Add(0, []spool.Sample{long, short}); !errors.Is(err, spool.ErrFull) {
+	if err := b.Add(0, []detour.Sample{long, short}); !errors.Is(err, detour.ErrFull) {
 		t.Errorf("a sample that does not fit: %v", err)
 	}
-	if st := b.Stats(); st.Dropped[spool.Full]+st.Spooled != uint64(n+again+3) || st.Spooled < uint64(n+again) {
+	if st := b.Figures(); st.Dropped[detour.Full]+st.Spooled != uint64(n+again+3) || st.Spooled < uint64(n+again) {
 		t.Errorf("%d and %d samples were kept, then two added: %+v", n, again, st)
 	}
 	to := newLeader()
 	b.deliver(t, to, nil)
 	wantEmpty(t, b, dir)
-	if st := b.Stats(); st.Delivered != st.Spooled {
+	if st := b.Figures(); st.Delivered != st.Spooled {
 		t.Errorf("got %+v, want all delivered", st)
 	}
 	add(t, b, 0, sample("another", 1000))
@@ -58,23 +58,23 @@ func TestFull(t *testing.T) {
 // series it will make.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
-	b := open(t, dir, spool.Options{}, nil)
+	b := open(t, dir, detour.Options{}, nil)
 	for at := range int64(30) {
 		add(t, b, int(at%2), sample("p", 1000+at))
 	}
-	before := b.Stats()
+	before := b.Figures()
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Add(0, []spool.Sample{sample("p", 2000)}); !errors.Is(err, spool.ErrClosed) {
+	if err := b.Add(0, []detour.Sample{sample("p", 2000)}); !errors.Is(err, detour.ErrClosed) {
 		t.Errorf("add to a closed spool: %v", err)
 	}
-	b = open(t, dir, spool.Options{}, nil)
-	if st := b.Stats(); st.Bytes != before.Bytes || st.Partitions != 2 || st.Oldest < before.Oldest {
+	b = open(t, dir, detour.Options{}, nil)
+	if st := b.Figures(); st.Bytes != before.Bytes || st.Partitions != 2 || st.Oldest < before.Oldest {
 		t.Errorf("got %+v after a restart, %+v before", st, before)
 	}
 	add(t, b, 0, sample("p", 3000))
-	if grown := b.Stats().Bytes - before.Bytes; grown > 40 {
+	if grown := b.Figures().Bytes - before.Bytes; grown > 40 {
 		t.Errorf("a sample of a series that is there takes %d bytes", grown)
 	}
 	to := newLeader()
@@ -85,7 +85,7 @@ func TestRestart(t *testing.T) {
 // TestDamagedPart flips a bit in one partition's log: it is set aside, and nothing else is lost.
 func TestDamagedPart(t *testing.T) {
 	dir := t.TempDir()
-	b := open(t, dir, spool.Options{}, nil)
+	b := open(t, dir, detour.Options{}, nil)
 	for at := range int64(10) {
 		add(t, b, 1, sample("p1", 1000+at))
 		add(t, b, 2, sample("p2", 1000+at))
@@ -105,8 +105,8 @@ func TestDamagedPart(t *testing.T) {
 	if err := os.WriteFile(segments[0], content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b = open(t, dir, spool.Options{}, nil)
-	if st := b.Stats(); st.SetAside != 1 || st.Partitions != 1 || b.Holds(1) {
+	b = open(t, dir, detour.Options{}, nil)
+	if st := b.Figures(); st.SetAside != 1 || st.Partitions != 1 || b.Holds(1) {
 		t.Errorf("got %+v, want partition 1 set aside", st)
 	}
 	add(t, b, 1, sample("p1", 2000))
@@ -123,11 +123,11 @@ func TestDamagedPart(t *testing.T) {
 // TestSeriesCannotBeMade refuses the samples of a series that the leader does not make.
 func TestSeriesCannotBeMade(t *testing.T) {
 	dir := t.TempDir()
-	b := open(t, dir, spool.Options{}, nil)
+	b := open(t, dir, detour.Options{}, nil)
 	add(t, b, 0, sample("good", 1000), sample("bad", 1000), sample("good", 1001))
 	to := &refusing{newLeader()}
 	b.deliver(t, to, nil)
-	if st := b.Stats(); st.Delivered != 2 || st.Dropped[spool.Refused] != 1 {
+	if st := b.Figures(); st.Delivered != 2 || st.Dropped[detour.Refused] != 1 {
 		t.Errorf("got %+v", st)
 	}
 	wantEmpty(t, b, dir)
