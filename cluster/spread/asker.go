@@ -181,7 +181,7 @@ func (q *query) add(ctx context.Context, s *sum) storage.SeriesSet {
 		q.declined.Store(true)
 		return storage.ErrSeriesSet(errDeclined)
 	}
-	out := &set{all: all}
+	out := &answered{series: all}
 	for _, a := range answers {
 		for _, text := range a.Warnings {
 			out.notes.Add(note{text, annotations.PromQLWarning})
@@ -190,8 +190,17 @@ func (q *query) add(ctx context.Context, s *sum) storage.SeriesSet {
 			out.notes.Add(note{text, annotations.PromQLInfo})
 		}
 	}
-	return out
+	return out.read()
 }
+
+// A note is a warning of a partition, with its position in the expression.
+type note struct {
+	text string
+	kind error // annotations.PromQLWarning or annotations.PromQLInfo
+}
+
+func (n note) Error() string        { return n.text }
+func (n note) Is(target error) bool { return errors.Is(n.kind, target) }
 
 // ask asks all partitions, some at a time. The error comes from a partition that cannot be reached,
 // or from another.

@@ -7,7 +7,9 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/partial"
@@ -56,9 +58,13 @@ func (a *accumulator) take(op parser.ItemType, first bool, v float64) {
 }
 
 // merge puts the answers of the partitions to one sum together, in their order. ok is false if the
-// average of a group cannot be computed from its parts: their sum is larger than a float can be.
-func merge(s *sum, q *partial.Question, answers []*partial.Answer) (all []series, ok bool) {
-	steps := q.Steps()
+// average of a group cannot be computed from its parts: their sum is larger than a float can be. A
+// series has a sample at each step, which is stale where there is no value.
+func merge(s *sum, q *partial.Question, answers []*partial.Answer) (all []storage.Series, ok bool) {
+	steps, first := q.Steps(), q.Start
+	if q.Step == 0 {
+		first = q.End
+	}
 	groups := make(map[string]*group)
 	for _, a := range answers {
 		for i := range a.Series {
@@ -80,11 +86,9 @@ func merge(s *sum, q *partial.Question, answers []*partial.Answer) (all []series
 			}
 		}
 	}
+	var sums []promql.Series
 	for _, g := range groups {
-		x := series{labels: g.labels, start: q.Start, step: q.Step, values: make([]float64, steps)}
-		if q.Step == 0 {
-			x.start = q.End
-		}
+		x := promql.Series{Metric: g.labels, Floats: make([]promql.FPoint, steps)}
 		for t := range steps {
 			v := g.values[t].sum
 			switch s.op {
@@ -96,13 +100,17 @@ func merge(s *sum, q *partial.Question, answers []*partial.Answer) (all []series
 				}
 				v = (v + g.values[t].lost) / g.values[steps+t].sum
 			}
-			if x.values[t] = v; !g.known[t] {
-				x.values[t] = math.Float64frombits(value.StaleNaN)
+			if !g.known[t] {
+				v = math.Float64frombits(value.StaleNaN)
 			}
+			x.Floats[t] = promql.FPoint{T: first + int64(t)*q.Step, F: v}
 		}
-		all = append(all, x)
+		sums = append(sums, x)
 	}
-	slices.SortFunc(all, func(a, b series) int { return labels.Compare(a.labels, b.labels) })
+	slices.SortFunc(sums, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })
+	for _, x := range sums {
+		all = append(all, promql.NewStorageSeries(x))
+	}
 	return all, true
 }
 

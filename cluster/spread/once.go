@@ -3,7 +3,6 @@ package spread
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
@@ -18,7 +17,7 @@ type once struct {
 	open    []storage.Querier
 }
 
-// An answered is what the storage has answered to a selector.
+// An answered is what a storage has answered to a selector.
 type answered struct {
 	series []storage.Series
 	notes  annotations.Annotations
@@ -72,18 +71,21 @@ func (q *onceQuerier) Select(ctx context.Context, sorted bool, hints *storage.Se
 		a.notes, a.err = set.Warnings(), set.Err()
 		q.once.answers[key] = a
 	}
-	return &onceSet{answered: a, left: slices.Clone(a.series)}
+	return a.read()
 }
 
-// A onceSet is one reading of an answer.
-type onceSet struct {
+// read returns the answer from its beginning.
+func (a *answered) read() storage.SeriesSet { return &set{answered: a, left: a.series} }
+
+// A set is one reading of an answer.
+type set struct {
 	*answered
 	left []storage.Series
 	at   storage.Series
 }
 
 // Next implements storage.SeriesSet.
-func (s *onceSet) Next() bool {
+func (s *set) Next() bool {
 	if len(s.left) == 0 {
 		return false
 	}
@@ -92,10 +94,10 @@ func (s *onceSet) Next() bool {
 }
 
 // At implements storage.SeriesSet.
-func (s *onceSet) At() storage.Series { return s.at }
+func (s *set) At() storage.Series { return s.at }
 
 // Err implements storage.SeriesSet.
-func (s *onceSet) Err() error { return s.err }
+func (s *set) Err() error { return s.err }
 
 // Warnings implements storage.SeriesSet.
-func (s *onceSet) Warnings() annotations.Annotations { return s.notes }
+func (s *set) Warnings() annotations.Annotations { return s.notes }
