@@ -2,10 +2,10 @@ package otlp
 
 import (
 	"encoding/binary"
-	"errors"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/rondo-db/rondo/receivers/internal/protobuf"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -43,21 +43,34 @@ const (
 	flagNoValue           = 1
 )
 
+// messages calls take for each message in the fields with a number, in order.
+func messages(r protobuf.Reader, number int, take func(protobuf.Reader) error) error {
+	for r.Next() {
+		if !r.Is(number, protowire.BytesType) {
+			continue
+		}
+		if m := r.Message("a message"); r.Err() == nil {
+			r.Fail(take(m))
+		}
+	}
+	return r.Err()
+}
+
 // request reads an ExportMetricsServiceRequest.
 func (d *decoder) request(b []byte) error {
-	return messages(b, 1, d.resourceMetrics)
+	return messages(protobuf.Reader{B: b}, 1, d.resourceMetrics)
 }
 
 // resourceMetrics reads ResourceMetrics: the resource first, wherever it stands.
-func (d *decoder) resourceMetrics(b []byte) error {
+func (d *decoder) resourceMetrics(r protobuf.Reader) error {
 	d.resource, d.newest, d.named, d.more = d.resource[:0], 0, false, false
 	d.fresh++
-	err := messages(b, 1, func(b []byte) error { return messages(b, 1, d.resourceAttribute) })
+	err := messages(r, 1, func(r protobuf.Reader) error { return messages(r, 1, d.resourceAttribute) })
 	if err != nil {
 		return err
 	}
 	// ScopeMetrics, and their metrics.
-	err = messages(b, 2, func(b []byte) error { return messages(b, 2, d.metric) })
+	err = messages(r, 2, func(r protobuf.Reader) error { return messages(r, 2, d.metric) })
 	if err != nil || d.newest == 0 || !d.named || !d.more {
 		return err
 	}
@@ -67,13 +80,13 @@ func (d *decoder) resourceMetrics(b []byte) error {
 	return d.take(&part{}, info, 1)
 }
 
-func (d *decoder) resourceAttribute(kv []byte) error {
-	d.resource = appendAttribute(d.resource, kv)
-	return fields(kv, func(f field) error {
-		if !f.is(1, protowire.BytesType) {
-			return nil
+func (d *decoder) resourceAttribute(r protobuf.Reader) error {
+	d.resource = appendAttribute(d.resource, r.B)
+	for r.Next() {
+		if !r.Is(1, protowire.BytesType) {
+			continue
 		}
-		switch string(f.bytes) {
+		switch string(r.Bytes("the name of an attribute")) {
 		case serviceName, serviceInstance:
 			d.named = true
 		case hostName, hostID:
@@ -82,8 +95,8 @@ func (d *decoder) resourceAttribute(kv []byte) error {
 		default:
 			d.more = true
 		}
-		return nil
-	})
+	}
+	return r.Err()
 }
 
 // appendAttribute appends a KeyValue with its length before it.
@@ -92,51 +105,49 @@ func appendAttribute(dst, kv []byte) []byte {
 }
 
 // metric reads a Metric: its name first, wherever it stands.
-func (d *decoder) metric(b []byte) error {
+func (d *decoder) metric(r protobuf.Reader) error {
 	d.name, d.help, d.unit = d.name[:0], d.help[:0], d.unit[:0]
 	d.fresh++
-	var data []byte
+	var data protobuf.Reader
 	d.typ = 0
-	err := fields(b, func(f field) error {
-		if f.typ != protowire.BytesType {
-			return nil
+	for r.Next() {
+		if r.Kind != protowire.BytesType {
+			continue
 		}
-		switch f.num {
+		switch r.Number {
 		case 1:
-			d.name = append(d.name[:0], f.bytes...)
+			d.name = append(d.name[:0], r.Bytes("the name of a metric")...)
 		case 2:
-			d.help = append(d.help[:0], f.bytes...)
+			d.help = append(d.help[:0], r.Bytes("the description of a metric")...)
 		case 3:
-			d.unit = append(d.unit[:0], f.bytes...)
+			d.unit = append(d.unit[:0], r.Bytes("the unit of a metric")...)
 		case 5, 7, 9, 10, 11:
-			d.typ, data = metricType(f.num), f.bytes
+			d.typ, data = metricType(r.Number), r.Message("the data of a metric")
 		}
-		return nil
-	})
-	if err != nil || d.typ == 0 {
-		return err
+	}
+	if r.Err() != nil || d.typ == 0 {
+		return r.Err()
 	}
 	if err := d.kind(data); err != nil {
 		return err
 	}
-	return messages(data, 1, func(b []byte) error {
+	return messages(data, 1, func(r protobuf.Reader) error {
 		d.point = point{attrs: d.point.attrs[:0]}
-		return d.dataPoint(b)
+		return d.dataPoint(r)
 	})
 }
 
 // kind finds out the mode of the metric's values.
-func (d *decoder) kind(data []byte) error {
+func (d *decoder) kind(data protobuf.Reader) error {
 	temporality, monotonic := uint64(0), false
-	err := fields(data, func(f field) error {
+	for data.Next() {
 		switch {
-		case f.is(2, protowire.VarintType):
-			temporality = f.n
-		case f.is(3, protowire.VarintType):
-			monotonic = f.n != 0
+		case data.Is(2, protowire.VarintType):
+			temporality = data.Uint("the temporality of a metric")
+		case data.Is(3, protowire.VarintType):
+			monotonic = data.Uint("whether a metric is monotonic") != 0
 		}
-		return nil
-	})
+	}
 	if d.typ == typeHistogram || d.typ == typeExponential {
 		monotonic = true
 	}
@@ -157,65 +168,60 @@ func (d *decoder) kind(data []byte) error {
 	if d.typ != typeGauge && d.typ != typeSummary && temporality != temporalityDelta && temporality != temporalityCumulative {
 		d.typ = -d.typ // every data point is left out
 	}
-	return err
+	return data.Err()
 }
 
-func (d *decoder) dataPoint(b []byte) error {
-	var err error
+func (d *decoder) dataPoint(r protobuf.Reader) error {
 	switch d.typ {
 	case typeGauge, typeSum:
-		err = d.number(b)
+		return d.number(r)
 	case typeHistogram:
-		err = d.histogram(b)
+		return d.histogram(r)
 	case typeExponential:
-		err = d.exponential(b)
+		return d.exponential(r)
 	case typeSummary:
-		err = d.summary(b)
-	default:
-		d.skip("neither cumulative nor delta")
+		return d.summary(r)
 	}
-	return err
+	d.skip("neither cumulative nor delta")
+	return nil
 }
 
-// common reads the fields that all data points have. num is the number of the field with
-// attributes, flags the number of the field with flags.
-func (d *decoder) common(f *field, num, flags protowire.Number) {
+// common reads a field that all data points have. attributes and flags are the numbers of the
+// fields with these.
+func (d *decoder) common(r *protobuf.Reader, attributes, flags int) {
 	switch {
-	case f.is(num, protowire.BytesType):
-		d.point.attrs = appendAttribute(d.point.attrs, f.bytes)
-	case f.is(2, protowire.Fixed64Type):
-		d.point.start = timeOf(f.n)
-	case f.is(3, protowire.Fixed64Type):
-		d.point.at = timeOf(f.n)
-	case f.is(flags, protowire.VarintType):
-		d.point.unknown = f.n&flagNoValue != 0
+	case r.Is(attributes, protowire.BytesType):
+		d.point.attrs = appendAttribute(d.point.attrs, r.Bytes("an attribute"))
+	case r.Is(2, protowire.Fixed64Type):
+		d.point.start = timeOf(r.Fixed("the start of a data point"))
+	case r.Is(3, protowire.Fixed64Type):
+		d.point.at = timeOf(r.Fixed("the time of a data point"))
+	case r.Is(flags, protowire.VarintType):
+		d.point.unknown = r.Uint("the flags of a data point")&flagNoValue != 0
 	}
 }
 
 // timeOf returns a time that was sent in nanoseconds.
 func timeOf(nanoseconds uint64) rra.Time { return rra.Time(nanoseconds / 1000) }
 
-var errNoNumber = errors.New("a data point has no value")
-
 // number reads a NumberDataPoint.
-func (d *decoder) number(b []byte) error {
+func (d *decoder) number(r protobuf.Reader) error {
 	v, ok := 0.0, false
-	err := fields(b, func(f field) error {
+	for r.Next() {
 		switch {
-		case f.is(4, protowire.Fixed64Type):
-			v, ok = f.double(), true
-		case f.is(6, protowire.Fixed64Type):
-			v, ok = float64(int64(f.n)), true
+		case r.Is(4, protowire.Fixed64Type):
+			v, ok = r.Double("the value of a data point"), true
+		case r.Is(6, protowire.Fixed64Type):
+			v, ok = float64(int64(r.Fixed("the value of a data point"))), true
 		default:
-			d.common(&f, 7, 8)
+			d.common(&r, 7, 8)
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+	}
+	if r.Err() != nil {
+		return r.Err()
 	}
 	if !ok && !d.point.unknown {
-		d.skip(errNoNumber.Error())
+		d.skip("a data point has no value")
 		return nil
 	}
 	return d.take(&part{}, d.mode, v)

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rondo-db/rondo/receivers/internal/protobuf"
 )
 
 // A distribution is what data points of histograms and summaries have in common.
@@ -13,12 +15,12 @@ type distribution struct {
 	hasSum bool
 }
 
-func (s *distribution) read(f *field) bool {
+func (s *distribution) read(r *protobuf.Reader) bool {
 	switch {
-	case f.is(4, protowire.Fixed64Type):
-		s.count = f.n
-	case f.is(5, protowire.Fixed64Type):
-		s.sum, s.hasSum = f.double(), true
+	case r.Is(4, protowire.Fixed64Type):
+		s.count = r.Fixed("the count of a data point")
+	case r.Is(5, protowire.Fixed64Type):
+		s.sum, s.hasSum = r.Double("the sum of a data point"), true
 	default:
 		return false
 	}
@@ -36,23 +38,22 @@ func (d *decoder) distribution(s *distribution) error {
 
 // histogram reads a HistogramDataPoint. Its buckets hold what is in the bucket alone; Prometheus'
 // hold what is in all buckets below, too.
-func (d *decoder) histogram(b []byte) error {
+func (d *decoder) histogram(r protobuf.Reader) error {
 	var s distribution
 	d.bounds, d.counts = d.bounds[:0], d.counts[:0]
-	err := fields(b, func(f field) (err error) {
+	for r.Next() {
 		switch {
-		case s.read(&f):
-		case f.num == 6:
-			d.counts, err = f.fixed(d.counts)
-		case f.num == 7:
-			d.bounds, err = f.fixed(d.bounds)
+		case s.read(&r):
+		case r.Number == 6:
+			d.counts = r.AppendFixed(d.counts, "the buckets of a histogram")
+		case r.Number == 7:
+			d.bounds = r.AppendFixed(d.bounds, "the bounds of a histogram")
 		default:
-			d.common(&f, 9, 10)
+			d.common(&r, 9, 10)
 		}
-		return err
-	})
-	if err != nil {
-		return err
+	}
+	if r.Err() != nil {
+		return r.Err()
 	}
 	if len(d.counts) > 0 && len(d.counts) != len(d.bounds)+1 {
 		d.skip("a histogram has not one bucket more than bounds")
@@ -97,20 +98,19 @@ func rise(bounds []uint64) bool {
 	return true
 }
 
-// totals reads count and sum of a data point. attrs and flags are as for common.
-func (d *decoder) totals(b []byte, attrs, flags protowire.Number) (s distribution, err error) {
-	err = fields(b, func(f field) error {
-		if !s.read(&f) {
-			d.common(&f, attrs, flags)
+// totals reads count and sum of a data point. attributes and flags are as for common.
+func (d *decoder) totals(r protobuf.Reader, attributes, flags int) (s distribution, err error) {
+	for r.Next() {
+		if !s.read(&r) {
+			d.common(&r, attributes, flags)
 		}
-		return nil
-	})
-	return s, err
+	}
+	return s, r.Err()
 }
 
 // exponential reads an ExponentialHistogramDataPoint: its count and its sum.
-func (d *decoder) exponential(b []byte) error {
-	s, err := d.totals(b, 1, 10)
+func (d *decoder) exponential(r protobuf.Reader) error {
+	s, err := d.totals(r, 1, 10)
 	if err == nil {
 		d.warn("of exponential histograms count and sum are stored, and no buckets")
 		err = d.distribution(&s)
@@ -119,8 +119,8 @@ func (d *decoder) exponential(b []byte) error {
 }
 
 // summary reads a SummaryDataPoint.
-func (d *decoder) summary(b []byte) error {
-	s, err := d.totals(b, 7, 8)
+func (d *decoder) summary(r protobuf.Reader) error {
+	s, err := d.totals(r, 7, 8)
 	if err != nil {
 		return err
 	}
@@ -128,19 +128,18 @@ func (d *decoder) summary(b []byte) error {
 	if err := d.distribution(&s); err != nil {
 		return err
 	}
-	return messages(b, 6, func(b []byte) error {
+	return messages(r, 6, func(r protobuf.Reader) error {
 		p, v := part{label: "quantile"}, 0.0
-		err := fields(b, func(f field) error {
+		for r.Next() {
 			switch {
-			case f.is(1, protowire.Fixed64Type):
-				p.bound = f.double()
-			case f.is(2, protowire.Fixed64Type):
-				v = f.double()
+			case r.Is(1, protowire.Fixed64Type):
+				p.bound = r.Double("a quantile")
+			case r.Is(2, protowire.Fixed64Type):
+				v = r.Double("the value of a quantile")
 			}
-			return nil
-		})
-		if err != nil {
-			return err
+		}
+		if r.Err() != nil {
+			return r.Err()
 		}
 		return d.take(&p, gauge, v)
 	})

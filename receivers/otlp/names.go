@@ -17,6 +17,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/pathname"
+	"github.com/rondo-db/rondo/receivers/internal/protobuf"
 )
 
 // What names may have at most.
@@ -89,17 +90,7 @@ func (t nameTable) attributes(b []byte) ([]attribute, error) {
 		if count == MaxAttributes {
 			return nil, errAttributes
 		}
-		var name []byte
-		var v any
-		err := fields(kv, func(f field) (err error) {
-			switch {
-			case f.is(1, protowire.BytesType):
-				name = f.bytes
-			case f.is(2, protowire.BytesType):
-				v, err = anyValue(f.bytes, 0)
-			}
-			return err
-		})
+		name, v, err := attributeOf(protobuf.Reader{B: kv}, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -118,58 +109,63 @@ func (t nameTable) attributes(b []byte) ([]attribute, error) {
 	return as, nil
 }
 
+// attributeOf reads a KeyValue.
+func attributeOf(r protobuf.Reader, depth int) (name []byte, v any, err error) {
+	for r.Next() {
+		switch {
+		case r.Is(1, protowire.BytesType):
+			name = r.Bytes("the name of an attribute")
+		case r.Is(2, protowire.BytesType):
+			v, err = anyValue(r.Message("the value of an attribute"), depth)
+			r.Fail(err)
+		}
+	}
+	return name, v, r.Err()
+}
+
 // anyValue reads an AnyValue: a text, a truth value, a number, or a list of these.
-func anyValue(b []byte, depth int) (v any, err error) {
+func anyValue(r protobuf.Reader, depth int) (v any, err error) {
 	if depth > maxDepth {
 		return nil, errDeep
 	}
-	err = fields(b, func(f field) (err error) {
+	const what = "the value of an attribute"
+	for r.Next() {
 		switch {
-		case f.is(1, protowire.BytesType):
-			v = string(f.bytes)
-		case f.is(2, protowire.VarintType):
-			v = f.n != 0
-		case f.is(3, protowire.VarintType):
-			v = int64(f.n)
-		case f.is(4, protowire.Fixed64Type):
-			v = f.double()
-		case f.is(5, protowire.BytesType):
-			v, err = array(f.bytes, depth)
-		case f.is(6, protowire.BytesType):
-			v, err = object(f.bytes, depth)
-		case f.is(7, protowire.BytesType):
-			v = f.bytes // base64 in JSON
+		case r.Is(1, protowire.BytesType):
+			v = string(r.Bytes(what))
+		case r.Is(2, protowire.VarintType):
+			v = r.Uint(what) != 0
+		case r.Is(3, protowire.VarintType):
+			v = int64(r.Uint(what))
+		case r.Is(4, protowire.Fixed64Type):
+			v = r.Double(what)
+		case r.Is(5, protowire.BytesType):
+			v, err = array(r.Message(what), depth+1)
+		case r.Is(6, protowire.BytesType):
+			v, err = object(r.Message(what), depth+1)
+		case r.Is(7, protowire.BytesType):
+			v = r.Bytes(what) // base64 in JSON
 		}
-		return err
-	})
-	return v, err
+		r.Fail(err)
+	}
+	return v, r.Err()
 }
 
-func array(b []byte, depth int) (any, error) {
+func array(r protobuf.Reader, depth int) (any, error) {
 	list := []any{}
-	err := messages(b, 1, func(b []byte) error {
-		v, err := anyValue(b, depth+1)
+	err := messages(r, 1, func(r protobuf.Reader) error {
+		v, err := anyValue(r, depth)
 		list = append(list, number(v))
 		return err
 	})
 	return list, err
 }
 
-func object(b []byte, depth int) (any, error) {
+func object(r protobuf.Reader, depth int) (any, error) {
 	m := make(map[string]any)
-	err := messages(b, 1, func(b []byte) error {
-		name := ""
-		var value any
-		err := fields(b, func(f field) (err error) {
-			switch {
-			case f.is(1, protowire.BytesType):
-				name = receivers.Text(f.bytes)
-			case f.is(2, protowire.BytesType):
-				value, err = anyValue(f.bytes, depth+1)
-			}
-			return err
-		})
-		m[name] = number(value)
+	err := messages(r, 1, func(r protobuf.Reader) error {
+		name, v, err := attributeOf(r, depth)
+		m[receivers.Text(name)] = number(v)
 		return err
 	})
 	return m, err

@@ -3,118 +3,108 @@ package remotewrite
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rondo-db/rondo/receivers/internal/protobuf"
+)
+
+// The numbers of the fields of both messages. docs/wire/remotewrite.md describes them.
+const (
+	fieldSeries1, fieldMetadata1   = 1, 3 // prometheus.WriteRequest
+	fieldLabels1, fieldSamples     = 1, 2 // its TimeSeries; samples are the same in both
+	fieldExemplars1, fieldNative1  = 3, 4
+	fieldSymbols, fieldSeries2     = 4, 5 // io.prometheus.write.v2.Request
+	fieldRefs                      = 1    // its TimeSeries
+	fieldNative2, fieldExemplars2  = 3, 4
+	fieldMetadata2, fieldCreated   = 5, 6
+	fieldName, fieldText           = 1, 2 // of a label: name and value
+	fieldValue, fieldTime          = 1, 2 // of a sample
+	fieldStart                     = 3    // of a sample of 2.0: when the counter began
+	fieldType                      = 1    // of metadata, both
+	fieldFamily, fieldHelp, fieldU = 2, 4, 5
+	fieldHelpRef, fieldUnitRef     = 3, 4
 )
 
 // decode1 reads a request of version 1.0, the message prometheus.WriteRequest.
 func (w *work) decode1() error {
-	r := reader{b: w.body}
-	for {
-		f, ok, err := r.next()
-		if !ok {
-			return err
-		}
-		switch f.number {
+	r := protobuf.Reader{B: w.body}
+	for r.Next() {
+		switch r.Number {
 		case fieldSeries1:
-			var m reader
-			if m, err = r.message(f, "a series"); err == nil {
-				err = w.series1(m)
-			}
+			r.Fail(w.series1(r.Message("a series")))
 		case fieldMetadata1:
-			var m reader
-			if m, err = r.message(f, "metadata"); err == nil {
-				err = w.metadata1(m)
-			}
-		default:
-			err = r.skip(f)
-		}
-		if err != nil {
-			return err
+			r.Fail(w.metadata1(r.Message("metadata")))
 		}
 	}
+	return r.Err()
 }
 
 // series1 reads one series.
-func (w *work) series1(r reader) error {
+func (w *work) series1(r protobuf.Reader) error {
 	s := wireSeries{from: uint32(len(w.samples))}
-	l := labels1{labels: r.labels()}
-	l.end = r.at
-	for {
-		start := r.at
-		f, ok, err := r.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		switch f.number {
+	l := passLabels(&r)
+	for r.Next() {
+		switch r.Number {
 		case fieldLabels1:
-			if _, err = r.bytes(f, "a label"); err == nil && s.fault == "" {
-				s.fault, err = l.add(w, &r, start)
+			if r.Bytes("a label"); s.fault == "" {
+				s.fault = l.add(&r)
 			}
 		case fieldSamples:
-			err = w.sample(&r, f)
+			r.Fail(w.sample(&r))
 		case fieldExemplars1:
-			_, err = r.bytes(f, "an exemplar")
+			r.Bytes("an exemplar")
 			s.exemplars++
 		case fieldNative1:
-			_, err = r.bytes(f, "a histogram")
+			r.Bytes("a histogram")
 			s.native++
-		default:
-			err = r.skip(f)
-		}
-		if err != nil {
-			return err
 		}
 	}
-	if s.labels = r.b[l.first:l.end:l.end]; l.apart {
-		s.labels = w.keys[l.copied:len(w.keys):len(w.keys)]
+	if s.labels = r.B[l.first:l.end:l.end]; l.apart {
+		r.Fail(w.gather(&s, r.B, l.size))
 	}
-	return w.addSeries(s)
+	r.Fail(w.addSeries(s))
+	return r.Err()
 }
 
-// A labels1 is the labels of a series of 1.0 as they are read. They mostly stand one behind the
-// other, and are taken as they are. Otherwise they are copied.
+// A labels1 is where the labels of a series of 1.0 stand. They are mostly one behind the other, and
+// are taken as they are.
 type labels1 struct {
-	labels     int
-	first, end int // where they stand in the series
-	apart      bool
-	copied     int // where the copy begins in work.keys
+	count, size int
+	first, end  int
+	apart       bool
 }
 
-// add adds the label that stands between start and the place that r has come to. It returns what is
-// wrong with the series if that is too much.
-func (l *labels1) add(w *work, r *reader, start int) (fault string, err error) {
-	if l.labels++; l.labels > maxLabels {
-		return tooMany, nil
-	}
-	size := r.at - start
-	if l.apart {
-		size += len(w.keys) - l.copied
-	} else {
-		size += l.end - l.first
-	}
+// add adds the label that r has read. It returns what is wrong with the series if that is too much.
+func (l *labels1) add(r *protobuf.Reader) (fault string) {
+	size := r.At - r.Start
 	switch {
-	case size > maxKey:
-		return tooLong, nil
-	case l.apart:
-	case l.labels == 1:
-		l.first, l.end = start, r.at
-		return "", nil
-	case start == l.end:
-		l.end = r.at
-		return "", nil
+	case l.count == maxLabels:
+		return tooMany
+	case l.size+size > maxKey:
+		return tooLong
+	case l.count == 0:
+		l.first = r.Start
 	default:
-		if err := w.chargeKeys(); err != nil {
-			return "", err
-		}
-		l.apart, l.copied = true, len(w.keys)
-		w.keys = append(w.keys, r.b[l.first:l.end]...)
+		l.apart = l.apart || r.Start != l.end
 	}
-	w.keys = append(w.keys, r.b[start:r.at]...)
-	return "", nil
+	l.count, l.size, l.end = l.count+1, l.size+size, r.At
+	return ""
+}
+
+// gather copies the labels of s, of size bytes together, which stand apart in b.
+func (w *work) gather(s *wireSeries, b []byte, size int) error {
+	from := len(w.keys)
+	r := protobuf.Reader{B: b}
+	for len(w.keys)-from < size && r.Next() {
+		if r.Number == fieldLabels1 {
+			r.Bytes("a label")
+			r.Fail(w.keep(b[r.Start:r.At]))
+		}
+	}
+	s.labels = w.keys[from:len(w.keys):len(w.keys)]
+	return r.Err()
 }
 
 // What is wrong with a series that has too much.
@@ -123,136 +113,95 @@ var (
 	tooLong = "the labels are too long"
 )
 
-// chargeKeys charges w.keys before the first labels are copied to it. All together they are no
-// longer than the body.
-func (w *work) chargeKeys() error {
-	if len(w.keys) > 0 {
-		return nil
+// keep appends b to w.keys, whose memory is charged.
+func (w *work) keep(b []byte) error {
+	if n := len(w.keys); len(b) > cap(w.keys)-n {
+		more := max(len(b), n, 1024)
+		if err := w.charge(n + more); err != nil {
+			return err
+		}
+		w.keys = slices.Grow(w.keys, more)
 	}
-	return w.charge(2 * len(w.body))
+	w.keys = append(w.keys, b...)
+	return nil
 }
 
-// labels passes over labels as every sender writes them: the first fields of the series, each of
-// fewer than 128 bytes. It leaves all others where they are. It returns how many it has passed.
-func (r *reader) labels() (n int) {
+// passLabels passes over labels as every sender writes them: the first fields of the series, each
+// of fewer than 128 bytes. It leaves all others where they are.
+func passLabels(r *protobuf.Reader) (l labels1) {
 	const tag = fieldLabels1<<3 | byte(protowire.BytesType)
-	at, b := 0, r.b
-	for n < maxLabels && at+1 < len(b) && b[at] == tag && b[at+1] < 0x80 && at+2+int(b[at+1]) <= len(b) {
+	at, b := 0, r.B
+	for l.count < maxLabels && at+1 < len(b) && b[at] == tag && b[at+1] < 0x80 && at+2+int(b[at+1]) <= len(b) {
 		at += 2 + int(b[at+1])
-		n++
+		l.count++
 	}
-	r.at = at
-	return n
+	r.At, l.size, l.end = at, at, at
+	return l
 }
 
 // sample reads one sample. A sample as every sender writes it, value first, is read at once.
-func (w *work) sample(r *reader, f field) error {
+func (w *work) sample(r *protobuf.Reader) error {
 	const valueTag, timeTag = fieldValue<<3 | 1, fieldTime << 3
-	if b := r.b[r.at:]; f.kind == protowire.BytesType && len(b) >= 17 && b[0] == 16 && b[1] == valueTag && b[10] == timeTag &&
+	if b := r.B[r.At:]; r.Kind == protowire.BytesType && len(b) >= 17 && b[0] == 16 && b[1] == valueTag && b[10] == timeTag &&
 		b[11]&b[12]&b[13]&b[14]&b[15] >= 0x80 && b[16] < 0x80 {
 		ms := int64(b[11]&0x7f) | int64(b[12]&0x7f)<<7 | int64(b[13]&0x7f)<<14 |
 			int64(b[14]&0x7f)<<21 | int64(b[15]&0x7f)<<28 | int64(b[16])<<35
-		r.at += 17
+		r.Pass(17)
 		return w.addSample(wireSample{bits: binary.LittleEndian.Uint64(b[2:]), ms: ms})
 	}
-	m, err := r.message(f, "a sample")
-	if err != nil {
-		return err
-	}
+	m := r.Message("a sample")
 	var s wireSample
-	for {
-		f, ok, err := m.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return w.addSample(s)
-		}
-		var v uint64
+	for m.Next() {
 		switch {
-		case f.number == fieldValue:
-			s.bits, err = m.double(f, "the value of a sample")
-		case f.number == fieldTime:
-			v, err = m.number(f, "the time of a sample")
-			s.ms = int64(v)
-		case f.number == fieldStart && f.kind == protowire.VarintType: // 1.0 has no field 3
-			v, err = m.number(f, "the start of a sample")
-			s.start = int64(v)
-		default:
-			err = m.skip(f)
-		}
-		if err != nil {
-			return err
+		case m.Number == fieldValue:
+			s.bits = m.Fixed("the value of a sample")
+		case m.Number == fieldTime:
+			s.ms = int64(m.Uint("the time of a sample"))
+		case m.Is(fieldStart, protowire.VarintType): // 1.0 has no field 3
+			s.start = int64(m.Uint("the start of a sample"))
 		}
 	}
+	m.Fail(w.addSample(s))
+	return m.Err()
 }
 
-func (w *work) metadata1(r reader) error {
+func (w *work) metadata1(r protobuf.Reader) (err error) {
 	var x wireMetadata
-	for {
-		f, ok, err := r.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			if w.metadata, err = room(w, w.metadata, maxMetadata, "families of metadata"); err == nil {
-				w.metadata = append(w.metadata, x)
-			}
-			return err
-		}
-		switch f.number {
+	for r.Next() {
+		switch r.Number {
 		case fieldType:
-			var v uint64
-			v, err = r.number(f, "the type of metadata")
-			x.kind = kind(min(v, uint64(kinds)))
+			x.kind = kindOf(r.Uint("the type of metadata"))
 		case fieldFamily:
-			x.family, err = r.bytes(f, "the name of metadata")
+			x.family = r.Bytes("the name of metadata")
 		case fieldHelp:
-			x.help, err = r.bytes(f, "the help of metadata")
+			x.help = r.Bytes("the help of metadata")
 		case fieldU:
-			x.unit, err = r.bytes(f, "the unit of metadata")
-		default:
-			err = r.skip(f)
-		}
-		if err != nil {
-			return err
+			x.unit = r.Bytes("the unit of metadata")
 		}
 	}
+	w.metadata, err = room(w, w.metadata, maxMetadata, "families of metadata")
+	if r.Fail(err); r.Err() == nil {
+		w.metadata = append(w.metadata, x)
+	}
+	return r.Err()
 }
 
 func (w *work) parse(key []byte) ([]wireLabel, error) {
 	w.label = w.label[:0]
-	r := reader{b: key}
-	for {
-		f, ok, err := r.next()
-		if !ok {
-			return w.label, err
-		}
-		m, err := r.message(f, "a label")
-		if err != nil {
-			return nil, err
-		}
+	r := protobuf.Reader{B: key}
+	for r.Next() {
+		m := r.Message("a label")
 		var l wireLabel
-		for {
-			f, ok, err := m.next()
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				break
-			}
-			switch f.number {
+		for m.Next() {
+			switch m.Number {
 			case fieldName:
-				l.name, err = m.bytes(f, "the name of a label")
+				l.name = m.Bytes("the name of a label")
 			case fieldText:
-				l.value, err = m.bytes(f, "the value of a label")
-			default:
-				err = m.skip(f)
-			}
-			if err != nil {
-				return nil, err
+				l.value = m.Bytes("the value of a label")
 			}
 		}
+		r.Fail(m.Err())
 		w.label = append(w.label, l)
 	}
+	return w.label, r.Err()
 }

@@ -17,6 +17,9 @@ const (
 	kinds
 )
 
+// kindOf returns the type with a number, which may be none that is known.
+func kindOf(number uint64) kind { return kind(min(number, uint64(kinds))) }
+
 // String returns the type as it stands in metadata.
 func (k kind) String() string {
 	if k >= kinds {
