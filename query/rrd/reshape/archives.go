@@ -1,6 +1,8 @@
 package reshape
 
 import (
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/rondo-db/rondo/rra"
@@ -32,7 +34,7 @@ func DropArchives(archives []rra.Archive, drop map[int]bool) ([]rra.Archive, err
 		}
 	}
 	if next == 0 {
-		return nil, &Error{Reason: NoArchive}
+		return nil, errors.New("a series needs an archive")
 	}
 	var out []rra.Archive
 	for i, a := range archives {
@@ -41,7 +43,7 @@ func DropArchives(archives []rra.Archive, drop map[int]bool) ([]rra.Archive, err
 		}
 		if a.CF > rra.Last {
 			if drop[a.Partner] {
-				return nil, &Error{Reason: ArchiveNeeded, Archive: a.Partner, OtherArchive: i}
+				return nil, fmt.Errorf("archive %d is needed by archive %d", a.Partner, i)
 			}
 			a.Partner = moved[a.Partner]
 		}
@@ -82,7 +84,7 @@ func (s *Series) AddArchives(archives []rra.Archive, from *Donors) error {
 func (s *Series) Resize(i int, rows int64, from *Donors) error {
 	a := &s.Definition.Archives[i]
 	if rows < 1 || rows > MaxRows {
-		return &Error{Reason: RowCount, Archive: i, Rows: rows}
+		return fmt.Errorf("archive %d cannot have %d rows", i, rows)
 	}
 	n := int64(len(s.Definition.Sources))
 	switch more := rows - a.Rows; {

@@ -13,6 +13,6 @@
 // they differ in how they consolidate the rows that overlap the time of one row. Results for tune
 // and create equal rrdtool's to the last bit.
 //
-// The package writes no messages. What cannot be done is an [*Error], which says why in fields; the
-// verbs of package rrdtool find the words.
+// The error of a change that cannot be made has a message for users. The series is then partly
+// changed and must not be used.
 package reshape

@@ -1,6 +1,8 @@
 package reshape
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,7 +15,7 @@ func (s *Series) Rename(i int, name string) error {
 	sources := s.Definition.Sources
 	old := sourceNames(sources)
 	if j := s.Source(name); j >= 0 && j != i {
-		return &Error{Reason: NameTaken, Source: name}
+		return fmt.Errorf("there is a data source '%s' already", name)
 	}
 	for j := i + 1; j < len(sources); j++ {
 		d := &sources[j]
@@ -37,7 +39,7 @@ func (s *Series) Rename(i int, name string) error {
 		names := slices.Clone(old[:j])
 		names[i] = name
 		if again, err := rpn.Compile(d.Expr, names); err != nil || !again.Uses(i) && program.Uses(i) {
-			return &Error{Reason: NameAmbiguous, Source: name, OtherSource: d.Name}
+			return fmt.Errorf("'%s' means something else in the expression of '%s'", name, d.Name)
 		}
 	}
 	sources[i].Name = name
@@ -56,7 +58,7 @@ func sourceNames(sources []rra.DataSource) []string {
 func (s *Series) DropSources(drop map[int]bool) error {
 	d := &s.Definition
 	if len(drop) == len(d.Sources) {
-		return &Error{Reason: NoSource}
+		return errors.New("a series needs a data source")
 	}
 	names := sourceNames(d.Sources)
 	for j := range d.Sources {
@@ -69,7 +71,7 @@ func (s *Series) DropSources(drop map[int]bool) error {
 		}
 		for i := range drop {
 			if i < j && program.Uses(i) {
-				return &Error{Reason: SourceNeeded, Source: names[i], OtherSource: names[j]}
+				return fmt.Errorf("data source '%s' is needed by '%s'", names[i], names[j])
 			}
 		}
 	}

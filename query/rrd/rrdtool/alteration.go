@@ -25,11 +25,6 @@ type Alteration struct {
 
 // Apply returns the altered series. It does not change old. Its errors have messages for users.
 func (a *Alteration) Apply(old core.Copy) (core.Copy, error) {
-	made, err := a.reshaped(old)
-	return made, worded(err)
-}
-
-func (a *Alteration) reshaped(old core.Copy) (core.Copy, error) {
 	p, err := reshape.Apart(old)
 	if err != nil {
 		return core.Copy{}, err
@@ -190,7 +185,7 @@ func Tune(old core.Copy, args []string, most int64) (core.Copy, error) {
 	const name = "." // the name of the series stands before the changes
 	made, err := tuneCopy(old, old.Path, append([]string{name}, args...), most)
 	if err != nil {
-		return core.Copy{}, worded(err)
+		return core.Copy{}, err
 	}
 	return made, nil
 }

@@ -77,7 +77,7 @@ func resizedCopy(series core.Copy, i, more int64) (core.Copy, error) {
 		p.State.Archives[i].CurRow -= max(0, -more-behind)
 	}
 	if err := p.Resize(int(i), a.Rows+min(more, reshape.MaxRows), nil); err != nil {
-		return core.Copy{}, worded(err)
+		return core.Copy{}, err
 	}
 	p.Origin.Labels = nil // labels identify the original
 	return p.Copy()

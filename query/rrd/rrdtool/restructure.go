@@ -90,7 +90,7 @@ func restructure(p *reshape.Series, args []string, step, most int64) (core.Copy,
 		return core.Copy{}, err
 	}
 	if err := c.apply(p, step, most); err != nil {
-		return core.Copy{}, worded(err)
+		return core.Copy{}, err
 	}
 	p.Rewind()
 	return p.Copy()

@@ -89,7 +89,7 @@ func (t *tuning) sourceOption(name, arg string) error {
 		if next == "" {
 			return invalid
 		}
-		set = func(i int) error { return worded(t.Rename(i, next)) }
+		set = func(i int) error { return t.Rename(i, next) }
 	default:
 		set = func(i int) error { t.Forget(i); return nil }
 	}
