@@ -21,20 +21,10 @@ const alterUsage = `NAME [OPTIONS]
   -s, --step SECONDS   another step; archives keep what time a row covers
   -n, --dry-run        change nothing
   -o, --output FORMAT  of what the series then keeps: table, json or none
+  -d, --daemon ADDRESS  ask the server at ADDRESS
 rows of new archives are made of the finest that are known`
 
-var alterOptions = []option{
-	{"rra", 0, true},
-	{"add-rra", 0, true},
-	{"drop-rra", 0, true},
-	{"ds", 0, true},
-	{"drop-ds", 0, true},
-	{"rename", 0, true},
-	{"step", 's', true},
-	{"dry-run", 'n', false},
-	{"output", 'o', true},
-	{"daemon", 'd', true},
-}
+var alterOptions = optionsIn(alterUsage)
 
 // An alteration is the options of alter.
 type alteration struct {

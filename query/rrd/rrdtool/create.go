@@ -31,14 +31,7 @@ RRA:CF:XFF:ROW:TIME is an archive: rows of ROW (10s, 5m) that are kept for TIME 
 MIN, MAX or LAST of its readings, unknown if more than the part XFF (0.5) of them is.
 rondo create also takes archives in plain words, as '10s for 1d, 5m for 1y average max'.`
 
-var createOptions = []option{
-	{"start", 'b', true},
-	{"step", 's', true},
-	{"template", 't', true},
-	{"source", 'r', true},
-	{"no-overwrite", 'O', false},
-	{"daemon", 'd', true},
-}
+var createOptions = optionsIn(createUsage)
 
 const (
 	defaultStep = 300

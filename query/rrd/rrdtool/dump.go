@@ -23,9 +23,9 @@ const restoreUsage = `FILE|- NAME [OPTIONS]
   -r, --range-check       what is not between minimum and maximum becomes unknown
   -f, --force-overwrite   replace a series`
 
-var dumpOptions = []option{{"header", 'h', true}, {"no-header", 'n', false}, {"daemon", 'd', true}}
+var dumpOptions = optionsIn(dumpUsage)
 
-var restoreOptions = []option{{"range-check", 'r', false}, {"force-overwrite", 'f', false}}
+var restoreOptions = optionsIn(restoreUsage)
 
 // dump prints a series as XML, or writes it to a file.
 func (c *command) dump(args []string) error {

@@ -23,13 +23,7 @@ const fetchUsage = `NAME CF [OPTIONS]
                           multiple of the resolution
   -d, --daemon ADDRESS    ask the server at ADDRESS`
 
-var fetchOptions = []option{
-	{"resolution", 'r', true},
-	{"start", 's', true},
-	{"end", 'e', true},
-	{"align-start", 'a', false},
-	{"daemon", 'd', true},
-}
+var fetchOptions = optionsIn(fetchUsage)
 
 // fetch prints the rows of an archive.
 func (c *command) fetch(args []string) error {

@@ -13,7 +13,7 @@ const flushcachedUsage = `NAME… [OPTIONS]
   Apply the samples of series that are held to be put in order.
   -d, --daemon ADDRESS    ask the server at ADDRESS`
 
-var flushcachedOptions = []option{{"daemon", 'd', true}}
+var flushcachedOptions = optionsIn(flushcachedUsage)
 
 // A flusher is a Store that holds samples back, such as a [core.Store].
 type flusher interface {

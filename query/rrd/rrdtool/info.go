@@ -19,7 +19,7 @@ const infoUsage = `NAME [OPTIONS]
   -d, --daemon ADDRESS    ask the server at ADDRESS
   -F, --noflush           no effect: rondo has nothing to flush`
 
-var infoOptions = []option{{"daemon", 'd', true}, {"noflush", 'F', false}}
+var infoOptions = optionsIn(infoUsage)
 
 // info prints the definition and the state of a series.
 func (c *command) info(args []string) error {

@@ -15,9 +15,9 @@ const firstUsage = `NAME [OPTIONS]
       --rraindex N        of archive N (0)
   -d, --daemon ADDRESS    ask the server at ADDRESS`
 
-var lastOptions = []option{{"daemon", 'd', true}}
+var lastOptions = optionsIn(lastUsage)
 
-var firstOptions = []option{{"rraindex", 0, true}, {"daemon", 'd', true}}
+var firstOptions = optionsIn(firstUsage)
 
 var errIndex = errors.New("invalid rraindex number")
 

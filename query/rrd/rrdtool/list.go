@@ -20,7 +20,7 @@ const listUsage = `[DIRECTORY] [OPTIONS]
 // listsAll is a line in the usage of rondo's list, which rrdtool's does not have.
 const listsAll = "  rondo list without a DIRECTORY prints every series, one name a line.\n"
 
-var listOptions = []option{{"recursive", 'r', false}, {"daemon", 'd', true}, {"noflush", 'F', false}}
+var listOptions = optionsIn(listUsage)
 
 // list prints the series and directories of a directory. As in rrdtool, a directory that cannot be
 // listed is no failure: the reason goes to stderr, without an end of the line.

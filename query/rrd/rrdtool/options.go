@@ -12,6 +12,25 @@ type option struct {
 	arg   bool // takes an argument
 }
 
+// optionsIn returns the options that a usage lists. Each has a line, where at least two blanks stand
+// before the effect.
+func optionsIn(usage string) (options []option) {
+	for line := range strings.Lines(usage) {
+		names, _, _ := strings.Cut(strings.TrimLeft(line, " "), "  ")
+		short, long, ok := strings.Cut(strings.TrimSpace(names), "--")
+		if !ok || line[0] != ' ' {
+			continue
+		}
+		var o option
+		if short != "" {
+			o.short = short[1]
+		}
+		o.long, _, o.arg = strings.Cut(long, " ")
+		options = append(options, o)
+	}
+	return options
+}
+
 // An options walks over arguments and separates options from other arguments. Options may stand
 // anywhere before a "--". Short options may share a word. Long options cannot be abbreviated.
 type options struct {

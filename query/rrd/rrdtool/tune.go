@@ -37,26 +37,7 @@ const tuneUsage = `NAME [OPTIONS] [CHANGES]
 changes:
   DEL:NAME  DS:…  DELRRA:INDEX  RRA:…  RRA#INDEX:[+-=]ROWS`
 
-var tuneOptions = []option{
-	{"heartbeat", 'h', true},
-	{"minimum", 'i', true},
-	{"maximum", 'a', true},
-	{"data-source-type", 'd', true},
-	{"data-source-rename", 'r', true},
-	{"deltapos", 'p', true},
-	{"deltaneg", 'n', true},
-	{"window-length", 'w', true},
-	{"failure-threshold", 'f', true},
-	{"alpha", 'x', true},
-	{"beta", 'y', true},
-	{"gamma", 'z', true},
-	{"gamma-deviation", 'v', true},
-	{"smoothing-window", 's', true},
-	{"smoothing-window-deviation", 'S', true},
-	{"aberrant-reset", 'b', true},
-	{"step", 't', true},
-	{"daemon", 'D', true},
-}
+var tuneOptions = optionsIn(tuneUsage)
 
 // tune changes the definition and the state of a series. As in rrdtool, the options before a wrong
 // one are applied. Of the changes behind the options, either all are made or none.

@@ -21,12 +21,12 @@ const updatevUsage = `NAME [OPTIONS] TIME:VALUE[:VALUE…] …
   TIME is seconds since 1970, N for now, or an at-style time with @ behind it;
   a VALUE is a number or U.
   -t, --template DS:DS…   the data sources that the values are for
-  -s, --skip-past-updates pass over samples that are not after the last one
+  -s, --skip-past-updates  pass over samples that are not after the last one
   -L, --locking MODE      try, block or none: no effect, rondo waits for nobody's lock`
 
 var (
-	updatevOptions = []option{{"template", 't', true}, {"skip-past-updates", 's', false}, {"locking", 'L', true}}
-	updateOptions  = append([]option{{"daemon", 'd', true}}, updatevOptions...)
+	updateOptions  = optionsIn(updateUsage)
+	updatevOptions = optionsIn(updatevUsage)
 )
 
 // An updating is an update command that is being read.

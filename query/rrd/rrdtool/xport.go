@@ -29,16 +29,7 @@ const xportUsage = `[OPTIONS] LINE…
         LINE[WIDTH]:VALUE[#COLOR][:LEGEND], AREA, STACK, TICK, HRULE, VRULE: what a graph
         would write is printed beside the data`
 
-var xportOptions = []option{
-	{"start", 's', true},
-	{"end", 'e', true},
-	{"maxrows", 'm', true},
-	{"step", 0, true},
-	{"enumds", 0, false},
-	{"json", 0, false},
-	{"showtime", 't', false},
-	{"daemon", 'd', true},
-}
+var xportOptions = optionsIn(xportUsage)
 
 // An xporting is one run of xport.
 type xporting struct {
