@@ -37,30 +37,7 @@ func (f *Fields) Unix(loc *time.Location) int64 {
 
 // wall returns the second that f means in UTC.
 func (f *Fields) wall() int64 {
-	year, mon := int64(f.Year)+1900, int64(f.Month)
-	year += mon / 12
-	if mon %= 12; mon < 0 {
-		mon += 12
-		year--
-	}
-	return (days(year, mon)+int64(f.Day)-1)*86400 + int64(f.Hour)*3600 + int64(f.Minute)*60 + int64(f.Second)
-}
-
-// days returns the number of days from 1970 to the first day of a month of a year. Months count
-// from 0.
-func days(year, mon int64) int64 {
-	mon++
-	if mon <= 2 {
-		year--
-		mon += 12
-	}
-	era := year / 400
-	if year < 0 {
-		era = (year - 399) / 400
-	}
-	yoe := year - era*400
-	doy := (153*(mon-3) + 2) / 5
-	return era*146097 + yoe*365 + yoe/4 - yoe/100 + doy - 719468
+	return time.Date(int(f.Year)+1900, time.Month(f.Month)+1, int(f.Day), int(f.Hour), int(f.Minute), int(f.Second), 0, time.UTC).Unix()
 }
 
 // A clock finds the second at which the clocks of a place show a wall time, as the C library's
