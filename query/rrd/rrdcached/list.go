@@ -1,8 +1,8 @@
 package rrdcached
 
 import (
-	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -30,21 +30,19 @@ func (c *conn) list(r *request) {
 		c.fail(r.cmd, "List "+name+": Permission denied")
 		return
 	}
-	l := &listing{c: c, dir: dir, recursive: recursive}
 	var kept []byte
 	n := 0
-	err = l.walk(func(entry string) error {
+	for entry, err := range c.entries(dir, recursive) {
+		if err != nil {
+			c.fail(r.cmd, "List "+name+": "+explain(err))
+			return
+		}
 		n++
 		if len(kept) < listBytes {
 			kept = append(append(kept, entry...), '\n')
 		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		c.fail(r.cmd, "List "+name+": "+explain(err))
-		return
-	case n == 0 && !l.found && dir != "":
+	}
+	if n == 0 && dir != "" {
 		c.fail(r.cmd, "List "+name+": No such file or directory")
 		return
 	}
@@ -53,59 +51,41 @@ func (c *conn) list(r *request) {
 		c.out = append(c.out, kept...)
 		return
 	}
-	err = l.walk(func(entry string) error {
-		if n == 0 {
-			return errEnough
+	for entry, err := range c.entries(dir, recursive) {
+		if err != nil || n == 0 {
+			break
 		}
 		n--
 		c.out = append(append(c.out, entry...), '\n')
-		if len(c.out) >= answerBytes {
-			return c.flush()
+		if len(c.out) >= answerBytes && c.flush() != nil {
+			return
 		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) || n > 0 {
+	}
+	if n > 0 {
 		c.closing = true // series were dropped meanwhile, so there are fewer lines than announced
 	}
 }
 
-var errEnough = errors.New("enough")
-
-// A listing reads the entries of a directory.
-type listing struct {
-	c         *conn
-	dir       string // path of the directory, or of a series
-	recursive bool
-	found     bool // the directory or the series exists
-}
-
-// walk calls fn for each entry, in order of paths.
-func (l *listing) walk(fn func(entry string) error) error {
-	store, ctx := core.Simple{Engine: l.c.s.o.Store}, l.c.s.life
-	if l.dir != "" {
-		there, err := rrdtool.IsSeries(store, l.dir)
-		if err != nil {
-			return err
+// entries yields what LIST shows of a directory, in the order of paths. A series lists itself.
+func (c *conn) entries(dir string, recursive bool) iter.Seq2[string, error] {
+	store, own := core.Simple{Engine: c.s.o.Store}, c.s.o.Own
+	return func(yield func(string, error) bool) {
+		folder := dir
+		if dir != "" {
+			if there, err := rrdtool.IsSeries(store, dir); there || err != nil {
+				yield(dir[strings.LastIndexByte(dir, '/')+1:], err)
+				return
+			}
+			folder += "/"
 		}
-		if there { // a series lists itself
-			l.found = true
-			return fn(l.dir[strings.LastIndexByte(l.dir, '/')+1:])
+		for entry, err := range rrdtool.Entries(c.s.life, store, folder, recursive) {
+			first, _, _ := strings.Cut(entry, "/")
+			if dir == "" && own != "" && first == own && err == nil {
+				continue
+			}
+			if !yield(oneLine(strings.TrimSuffix(entry, "/")), err) {
+				return
+			}
 		}
 	}
-	dir := l.dir
-	if dir != "" {
-		dir += "/"
-	}
-	tell := func(entry string) error {
-		entry = oneLine(entry)
-		if own := l.c.s.o.Own; l.dir == "" && own != "" && (entry == own || strings.HasPrefix(entry, own) && entry[len(own)] == '/') {
-			return nil
-		}
-		l.found = true
-		return fn(entry)
-	}
-	if l.recursive {
-		return rrdtool.Walk(ctx, store, dir, "", func(s core.Series) error { return tell(s.Path[len(dir):]) })
-	}
-	return rrdtool.Entries(ctx, store, dir, func(entry string, _ bool) error { return tell(entry) })
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -40,10 +41,8 @@ func (c *command) list(args []string) error {
 		return err
 	}
 	if all {
-		return Walk(c.ctx, c.Store, "", "", func(s core.Series) error {
-			_, err := fmt.Fprintln(c.out, s.Path)
-			return err
-		})
+		_, err := c.show("", true)
+		return err
 	}
 	if len(args) != 1 {
 		return errors.New("Usage: rrdtool list [--daemon <addr> [--noflush]] [--recursive] <directory>")
@@ -61,28 +60,11 @@ func (c *command) list(args []string) error {
 
 // listDirectory prints the series and directories of the directory with the path dir. name is how
 // the caller has named it.
-func (c *command) listDirectory(name, dir string, recursive bool) (err error) {
+func (c *command) listDirectory(name, dir string, recursive bool) error {
 	if dir != "" {
 		dir += "/"
 	}
-	shown := false
-	show := func(entry string) error {
-		shown = true
-		_, err := fmt.Fprintln(c.out, entry)
-		return err
-	}
-	if recursive {
-		err = Walk(c.ctx, c.Store, dir, "", func(s core.Series) error { return show(s.Path[len(dir):]) })
-	} else {
-		made := c.madeBelow(dir)
-		err = Entries(c.ctx, c.Store, dir, func(entry string, _ bool) error {
-			made = slices.DeleteFunc(made, func(name string) bool { return name == entry })
-			return show(entry)
-		})
-		for i := 0; i < len(made) && err == nil; i++ {
-			err = show(made[i])
-		}
-	}
+	shown, err := c.show(dir, recursive)
 	switch {
 	case err != nil || shown:
 		return err
@@ -90,6 +72,29 @@ func (c *command) listDirectory(name, dir string, recursive bool) (err error) {
 		return c.remark(errors.New("Success"))
 	}
 	return c.listSeries(name, strings.TrimSuffix(dir, "/"))
+}
+
+// show prints the entries of a directory, and reports whether there are any.
+func (c *command) show(dir string, recursive bool) (shown bool, err error) {
+	var made []string
+	if !recursive {
+		made = c.madeBelow(dir)
+	}
+	for entry, err := range Entries(c.ctx, c.Store, dir, recursive) {
+		if err != nil {
+			return shown, err
+		}
+		shown = true
+		entry = strings.TrimSuffix(entry, "/")
+		made = slices.DeleteFunc(made, func(name string) bool { return name == entry })
+		if _, err := fmt.Fprintln(c.out, entry); err != nil {
+			return shown, err
+		}
+	}
+	for _, entry := range made {
+		c.printf("%s\n", entry)
+	}
+	return shown || len(made) > 0, nil
 }
 
 // listSeries answers list for a path that is not a directory. name is how the caller has named it.
@@ -154,54 +159,39 @@ func (c *command) remark(what error) error {
 	return err
 }
 
-var errEnough = errors.New("enough")
-
-// Walk calls fn for the series whose path begins with prefix and sorts behind after, in the order
-// of their paths. It ends at the first error of fn and returns it.
-func Walk(ctx context.Context, s Store, prefix, after string, fn func(core.Series) error) error {
-	for series, err := range s.Select(ctx, core.Query{Prefix: prefix, After: after, Order: core.ByPath}) {
-		if err != nil {
-			return err
-		}
-		if err := fn(series); err != nil {
-			return err
+// Entries yields the entries of a folder in the order of their paths, up to an error: series, and
+// folders with series below them, whose names end with a slash. If recursive, it yields the series
+// below these folders in place of the folders. dir is the path of the folder, ending with a slash,
+// or "" for the top.
+func Entries(ctx context.Context, s Store, dir string, recursive bool) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		last, after := "", "" // the last folder, and where the walk starts
+		passed := 0           // series of the last folder that were skipped
+		for more := true; more; {
+			more = false
+			for x, err := range s.Select(ctx, core.Query{Prefix: dir, After: after, Order: core.ByPath}) {
+				name := strings.TrimPrefix(x.Path, dir)
+				if folder, _, below := strings.Cut(name, "/"); below && !recursive {
+					name = folder + "/"
+				}
+				if err == nil && name == last {
+					if passed++; passed != manyPassed { // only once: a path may sort behind the new start
+						continue
+					}
+					after, more = dir+name+"\xff", true // start again behind the series of the folder
+					break
+				}
+				if strings.HasSuffix(name, "/") {
+					last, passed = name, 0
+				}
+				if !yield(name, err) || err != nil {
+					return
+				}
+			}
 		}
 	}
-	return nil
-}
-
-// Entries calls fn for the entries of a folder, in the order of their paths: series, and folders
-// with series below them. dir is the path of the folder, ending with a slash, or "" for the top.
-func Entries(ctx context.Context, s Store, dir string, fn func(name string, folder bool) error) error {
-	last, after := "", "" // the last folder, and where the walk starts
-	passed := 0           // series of the last folder that were skipped
-	for more := true; more; {
-		more = false
-		err := Walk(ctx, s, dir, after, func(x core.Series) error {
-			name, _, folder := strings.Cut(x.Path[len(dir):], "/")
-			switch {
-			case !folder:
-				return fn(name, false)
-			case name != last:
-				last, passed = name, 0
-				return fn(name, true)
-			}
-			if passed++; passed != manyPassed { // only once: a path may sort behind the new start
-				return nil
-			}
-			after, more = dir+name+"/\xff", true // start again behind the series of the folder
-			return errNext
-		})
-		if err != nil && !errors.Is(err, errNext) {
-			return err
-		}
-	}
-	return nil
 }
 
 // manyPassed is how many series of a folder are skipped before the walk starts again behind the
 // folder. Starting again costs more than skipping a few series.
 const manyPassed = 4096
-
-// errNext ends a walk that starts again elsewhere.
-var errNext = errors.New("next")

@@ -187,15 +187,10 @@ func (p *pipe) folder(path string) (bool, error) {
 	if path == "" || slices.Contains(p.made, path) {
 		return true, nil
 	}
-	found := false
-	err := Walk(p.ctx, p.env.Store, path+"/", "", func(core.Series) error {
-		found = true
-		return errEnough
-	})
-	if errors.Is(err, errEnough) {
-		err = nil
+	for _, err := range p.env.Store.Select(p.ctx, core.Query{Prefix: path + "/", Order: core.ByPath}) {
+		return err == nil, err
 	}
-	return found, err
+	return false, nil
 }
 
 func (p *pipe) cd(name string) error {
@@ -269,14 +264,17 @@ func (p *pipe) ls() error {
 			}
 		}
 	}
-	return Entries(p.ctx, p.env.Store, dir, func(name string, folder bool) error {
-		if folder {
-			p.printf("d %s\n", name)
-		} else {
-			p.printf("- %s\n", name)
+	for entry, err := range Entries(p.ctx, p.env.Store, dir, false) {
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		if folder, ok := strings.CutSuffix(entry, "/"); ok {
+			p.printf("d %s\n", folder)
+		} else {
+			p.printf("- %s\n", entry)
+		}
+	}
+	return nil
 }
 
 // seriesBelow reports whether a folder contains series, and thus exists without mkdir.
