@@ -76,7 +76,7 @@ func (c *command) graph(args []string) error {
 	if args[0] == "-" {
 		return err
 	}
-	if !hasOption(args, "-f", "--imginfo") {
+	if !slices.Contains(args[1:], "-f") && !slices.Contains(args[1:], "--imginfo") {
 		c.printf("%dx%d\n", d.size[0], d.size[1])
 	}
 	if text := d.imageInfo(); text != "" {
@@ -111,46 +111,17 @@ func (c *command) graphv(args []string) error {
 	return err
 }
 
-func hasOption(args []string, names ...string) bool {
-	for _, a := range args[1:] {
-		if slices.Contains(names, a) {
-			return true
-		}
-	}
-	return false
-}
-
-// graphArguments reads the arguments of graph: its options, and the lines behind the name of a
-// file.
-func (c *command) graphArguments(args []string) (o *graph.Options, file string, lines []string, err error) {
-	o = c.graphOptions()
-	rest, err := parse(args, graphOptions, o.Set)
-	if err == nil {
-		err = o.Finish()
-	}
-	switch {
-	case err != nil:
-		return nil, "", nil, err
-	case len(rest) == 0:
-		return nil, "", nil, errors.New("missing filename")
-	}
-	return o, rest[0], rest[1:], nil
-}
-
-// graphOptions returns the options of a graph in the locale.
-func (c *command) graphOptions() *graph.Options {
-	o := graph.NewOptions(c.now())
-	o.Names, o.WeekStart, o.Point = c.locale.names, c.locale.weekStart, graphdata.Point(c.locale.point)
-	return o
-}
-
 // draw draws a graph. An error behind which something is to be printed all the same comes with the
 // drawing.
 func (c *command) draw(args []string) (*drawing, error) {
-	o, file, lines, err := c.graphArguments(args)
+	o, lines, err := c.options(args, nil)
 	if err != nil {
 		return nil, err
 	}
+	if len(lines) == 0 {
+		return nil, errors.New("missing filename")
+	}
+	file, lines := lines[0], lines[1:]
 	d := &drawing{command: c, file: file, memory: file == "-"}
 	if d.Graph, err = graph.New(o, lines); err != nil {
 		return nil, err

@@ -46,9 +46,11 @@ func NewSketch(env *Env, args []string, w Wish) (*Sketch, error) {
 	return &Sketch{d, len(lines)}, nil
 }
 
-// options returns the options among the arguments of graph, and the lines.
+// options returns the options among the arguments of graph, in the locale, and the other arguments.
+// set may be nil.
 func (c *command) options(args []string, set func(o *graph.Options) error) (*graph.Options, []string, error) {
-	o := c.graphOptions()
+	o := graph.NewOptions(c.now())
+	o.Names, o.WeekStart, o.Point = c.locale.names, c.locale.weekStart, graphdata.Point(c.locale.point)
 	lines, err := parse(args, graphOptions, o.Set)
 	if err == nil && set != nil {
 		err = set(o)
