@@ -70,7 +70,7 @@ func (s *Server) Export(ctx context.Context, m *rondov1.ExportFileRequest) (*ron
 	if err != nil {
 		return nil, fail(err, "export %.200q", series.Path)
 	}
-	data, err := transfer.Encode(nil, &c, m.GetXml())
+	data, err := transfer.Encode(&c, m.GetXml())
 	if err != nil {
 		return nil, failOr(connect.CodeFailedPrecondition, err, "export %.200q", series.Path)
 	}

@@ -2,11 +2,13 @@ package transfer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"iter"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rondo-db/rondo/engine/core"
 )
@@ -24,69 +26,51 @@ type ExportOptions struct {
 }
 
 // Export calls fn with the file of every series whose path begins with prefix, or with the error
-// why a series has no file. The calls come in any order, up to Jobs at a time. data is valid until
-// fn returns. Export itself returns the error of ctx, of fn, or of a closed store.
+// why a series has no file. The calls come in any order, up to Jobs at a time. Export itself
+// returns the error of ctx, of fn, or of a closed store.
 func Export(ctx context.Context, s ExportStore, prefix string, o ExportOptions, fn func(path string, data []byte, err error) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	queue := make(chan core.Series)
-	var workers sync.WaitGroup
-	for range max(o.Jobs, 1) {
-		workers.Go(func() {
-			var buf []byte
-			for series := range queue {
-				if ctx.Err() != nil {
-					continue
-				}
-				var err error
-				if buf, err = exportOne(ctx, s, series, buf[:0], o.XML, fn); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for series, err := range s.Select(ctx, core.Query{Prefix: prefix, Order: core.ByPath}) {
-		if err != nil {
-			cancel(err)
-		}
-		if ctx.Err() != nil {
+	workers, working := errgroup.WithContext(ctx)
+	workers.SetLimit(max(o.Jobs, 1))
+	for series, err := range s.Select(working, core.Query{Prefix: prefix, Order: core.ByPath}) {
+		if working.Err() != nil {
 			break
 		}
-		queue <- series
+		workers.Go(func() error {
+			if err != nil {
+				return err
+			}
+			return exportOne(working, s, series, o.XML, fn)
+		})
 	}
-	close(queue)
-	workers.Wait()
-	return context.Cause(ctx)
+	err := workers.Wait()
+	return cmp.Or(context.Cause(ctx), err)
 }
 
-// exportOne exports a series. It returns buf, which may have grown.
-func exportOne(ctx context.Context, s ExportStore, series core.Series, buf []byte, xml bool, fn func(path string, data []byte, err error) error) ([]byte, error) {
+// exportOne exports a series.
+func exportOne(ctx context.Context, s ExportStore, series core.Series, xml bool, fn func(path string, data []byte, err error) error) error {
 	c, err := s.Export(ctx, series.Ref)
 	switch {
 	case errors.Is(err, core.ErrNotFound):
-		return buf, nil // the series was dropped or replaced meanwhile
+		return nil // the series was dropped or replaced meanwhile
 	case ctx.Err() != nil || errors.Is(err, core.ErrClosed):
-		return buf, err
+		return err
 	case err != nil: // other series may be intact
-		return buf, fn(series.Path, nil, err)
+		return fn(series.Path, nil, err)
 	}
-	data, err := Encode(buf, &c, xml)
-	if cap(data) > cap(buf) {
-		buf = data
-	}
-	return buf, fn(series.Path, data, err)
+	data, err := Encode(&c, xml)
+	return fn(series.Path, data, err)
 }
 
-// Encode appends the file of a series to b: a native file, or XML.
-func Encode(b []byte, c *core.Copy, xml bool) ([]byte, error) {
+// Encode returns the file of a series: a native file, or XML.
+func Encode(c *core.Copy, xml bool) ([]byte, error) {
 	f, err := FileOf(c)
 	if err != nil {
-		return b, err
+		return nil, err
 	}
 	if !xml {
-		return f.AppendBinary(b)
+		return f.AppendBinary(nil)
 	}
-	out := bytes.NewBuffer(b)
-	err = f.WriteXML(out, 0, time.Local)
+	var out bytes.Buffer
+	err = f.WriteXML(&out, 0, time.Local)
 	return out.Bytes(), err
 }

@@ -1,12 +1,14 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -55,29 +57,25 @@ type Options struct {
 // result. Import itself returns an error of the store, after which it imports nothing more, or
 // ctx's error.
 func Import(ctx context.Context, s ImportStore, o Options, items <-chan Item, done func(Result)) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	var told sync.Mutex
-	var workers sync.WaitGroup
 	if o.Inside == 0 {
 		o.Inside = maxInside
 	}
 	inside := semaphore.NewWeighted(o.Inside)
+	workers, working := errgroup.WithContext(ctx)
 	for range max(o.Jobs, 1) + 1 { // while one waits for the store, the others decode
-		workers.Go(func() {
+		workers.Go(func() error {
 			w := worker{s: s, o: &o, inside: inside, done: func(r Result) {
 				told.Lock()
 				defer told.Unlock()
 				r.Data = nil
 				done(r)
 			}}
-			if err := w.run(ctx, items); err != nil {
-				cancel(err)
-			}
+			return w.run(working, items)
 		})
 	}
-	workers.Wait()
-	return context.Cause(ctx)
+	err := workers.Wait()
+	return cmp.Or(context.Cause(ctx), err)
 }
 
 // A batch is imported when it has batchSeries series or batchValues values.
