@@ -1,6 +1,7 @@
 package smon
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"testing"
@@ -76,12 +77,14 @@ func BenchmarkDecode(b *testing.B) {
 			w := newWorkload(b, bm.names, bm.indexes, bm.rise)
 			var d Decoder
 			var c counter
-			d.Decode(w.define, &c)
+			d.feed(w.define, &c)
+			var in bytes.Reader
 			b.SetBytes(int64(w.bytes()))
 			b.ReportAllocs()
 			for b.Loop() {
 				for _, r := range w.rounds {
-					d.Decode(r, &c)
+					in.Reset(r)
+					_ = d.Decode(&in, &c) // io.EOF
 				}
 			}
 			if c.invalid > 0 {
@@ -125,13 +128,10 @@ func newBenchServer(b testing.TB) *server {
 	return s
 }
 
-// feedAll feeds p in pieces as a connection reads them.
-func (c *source) feedAll(p []byte) {
-	for len(p) > 0 {
-		n := min(len(p), readBytes)
-		c.feed(context.Background(), p[:n])
-		p = p[n:]
-	}
+// feedAll feeds p through in, in pieces as a connection reads them.
+func (c *source) feedAll(in *bytes.Reader, p []byte) {
+	in.Reset(p)
+	_ = c.decode(context.Background(), in) // io.EOF
 }
 
 // BenchmarkReceive is all of a receiver but the socket and the store: decode, look up, add to a
@@ -142,13 +142,14 @@ func BenchmarkReceive(b *testing.B) {
 			w := newWorkload(b, bm.names, bm.indexes, bm.rise)
 			s := newBenchServer(b)
 			c := s.newSource("10.0.0.1", "10.0.0.1")
-			c.feedAll(w.define)
-			c.feedAll(w.rounds[0])
+			in := new(bytes.Reader)
+			c.feedAll(in, w.define)
+			c.feedAll(in, w.rounds[0])
 			b.SetBytes(int64(w.bytes()))
 			b.ReportAllocs()
 			for b.Loop() {
 				for _, r := range w.rounds {
-					c.feedAll(r)
+					c.feedAll(in, r)
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(w.rounds)*w.values), "ns/value")
@@ -164,15 +165,16 @@ func TestReceiveAllocates(t *testing.T) {
 	w := newWorkload(t, 50, 100, 1<<16)
 	s := newBenchServer(t)
 	c := s.newSource("10.0.0.1", "10.0.0.1")
-	c.feedAll(w.define)
+	in := new(bytes.Reader)
+	c.feedAll(in, w.define)
 	for range 100 { // the queue's batches grow to their size
 		for _, r := range w.rounds {
-			c.feedAll(r)
+			c.feedAll(in, r)
 		}
 	}
 	n := testing.AllocsPerRun(20, func() {
 		for _, r := range w.rounds {
-			c.feedAll(r)
+			c.feedAll(in, r)
 		}
 	})
 	// The batches that are on their way are others each time; the last of them may still grow.

@@ -1,9 +1,11 @@
 package smon
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -119,15 +121,29 @@ func readCaptures(t testing.TB) []capture {
 	return cs
 }
 
+// pieces are bytes that come in pieces of sizes that next returns.
+type pieces struct {
+	b    []byte
+	next func() int
+}
+
+func (p *pieces) Read(into []byte) (int, error) {
+	if len(p.b) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(into[:min(len(into), p.next())], p.b)
+	p.b = p.b[n:]
+	return n, nil
+}
+
+// feed decodes b, which comes as one piece if it is not long.
+func (d *Decoder) feed(b []byte, h Handler) { _ = d.Decode(bytes.NewReader(b), h) } // io.EOF
+
 // decode decodes b in pieces of n bytes.
 func decode(b []byte, n int) ([]event, *Decoder) {
 	var d Decoder
 	r := recorder{events: []event{}}
-	for len(b) > 0 {
-		k := min(n, len(b))
-		d.Decode(b[:k], &r)
-		b = b[k:]
-	}
+	_ = d.Decode(&pieces{b, func() int { return n }}, &r) // io.EOF
 	return r.events, &d
 }
 

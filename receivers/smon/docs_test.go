@@ -36,7 +36,7 @@ func TestPage(t *testing.T) {
 	for name, ds := range want {
 		var d Decoder
 		var c collector
-		d.Decode(blocks[name], &c)
+		d.feed(blocks[name], &c)
 		if diff := cmp.Diff(lines(ds), lines(c.data)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

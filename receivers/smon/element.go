@@ -1,245 +1,259 @@
 package smon
 
-import (
-	"math/bits"
+import "github.com/rondo-db/rondo/receivers"
 
-	"github.com/rondo-db/rondo/receivers"
-)
-
-// This file is what a Decoder does with complete numbers and strings.
-
-// number takes a complete number.
-func (d *Decoder) number(next int64, h Handler) *receivers.Error {
-	if d.place == placePeek {
-		return d.peeked(next, h)
-	}
-	base := uint64(0)
-	switch d.place {
-	case placeToken:
-		base = d.previous
-	case placeValue:
-		base = d.token.last
-	case placeNew:
-		if d.source != nil {
-			base = uint64(d.source.Number)
+// element reads one element, and the quick ones before it.
+func (d *Decoder) element() {
+	for b := d.more(); len(b) > 0; {
+		t, n := d.quick(b)
+		if n == 0 {
+			break
 		}
+		b = b[n:]
+		d.pos += n
+		d.fills, d.previous = 0, uint64(t.Number)
+		d.h.Unsigned(t, d.effective(t), t.last)
 	}
-	v, err := d.value(base)
-	if err != nil {
-		return err
-	}
-	switch d.place {
-	case placeToken:
-		return d.named(v)
-	case placeValue:
-		d.token.last = v
-		d.declare(h)
-		h.Unsigned(d.token, d.effective(d.token), v)
-		d.finish(next)
-	case placeText:
-		return d.beginText(v, next, h)
-	case placeDeclare, placeFresh:
-		return d.beginDeclaration(v)
-	case placeSource:
-		if v == 0 {
-			d.expect(placeFresh)
-			return nil
-		}
-		if d.source = d.tokens.get(v); d.source == nil {
-			return fault(receivers.State, "source token %d is not defined", v)
-		}
-		d.expect(placeNew)
-	case placeNew:
-		return d.define(v)
-	case placeIndex:
-		d.index(v)
-	}
-	return nil
-}
-
-// value returns the number that was read, relative to base.
-func (d *Decoder) value(base uint64) (uint64, *receivers.Error) {
-	switch {
-	case d.sign == leadEqual && d.over:
-		return 0, fault(receivers.Unsupported, "%s of more than 64 bits", d.place)
-	case d.sign == leadEqual:
-		return d.n, nil
-	case d.sign == leadMinus && d.n <= base:
-		return base - d.n, nil
-	case d.sign == leadPlus && !d.over:
-		if v, carry := bits.Add64(base, d.n, 0); carry == 0 {
-			return v, nil
-		}
-	}
-	return 0, malformed("%s is out of range", d.place)
-}
-
-// named takes the token number at the beginning of an element.
-func (d *Decoder) named(n uint64) *receivers.Error {
-	if n == 0 {
-		d.indexed, d.source = false, nil
-		d.expect(placeDeclare)
-		return nil
-	}
+	d.start, d.row = d.offset(), 0
+	n := d.number(d.byte(), placeToken, d.previous)
 	t := d.tokens.get(n)
-	if t == nil {
-		return fault(receivers.State, "token %d is not defined", n)
-	}
-	d.token = t
-	d.expectValue()
-	return nil
-}
-
-func (d *Decoder) expectValue() {
-	d.expect(placeValue)
-	if d.token.Type == String {
-		d.place = placeText
-	}
-}
-
-// declare hands over a definition, now that its element is complete.
-func (d *Decoder) declare(h Handler) {
-	if d.defined {
-		h.Declare(d.token)
-	}
-}
-
-// finish ends an element. next is the offset of the next byte.
-func (d *Decoder) finish(next int64) {
-	d.previous = uint64(d.token.Number)
-	d.defined, d.row, d.start = false, 0, next
-	d.expect(placeToken)
-}
-
-// beginDeclaration takes the length of a declaration. Some senders do not count the type, so the
-// length may be one too small.
-func (d *Decoder) beginDeclaration(n uint64) *receivers.Error {
 	switch {
-	case n < MinName:
-		return malformed("declaration of %d bytes", n)
-	case n > MaxName+1:
-		return fault(receivers.Limit, "declaration of %d bytes", n)
+	case n == 0:
+		d.definition()
+	case t == nil:
+		d.fail(receivers.State, "token %d is not defined", n)
+	default:
+		d.value(d.byte(), t, false)
 	}
-	d.text = d.text[:0]
-	d.token = nil
-	d.beginString(n)
-	return nil
 }
 
-// beginText takes the length of a token's string.
-func (d *Decoder) beginText(n uint64, next int64, h Handler) *receivers.Error {
-	t := d.token
-	before := uint64(len(t.text))
-	if d.sign == leadEqual {
+// value reads the value of t, with which an element ends. c is the first byte. defined says that
+// the element defines the token.
+func (d *Decoder) value(c byte, t *Token, defined bool) {
+	p := placeValue
+	if t != nil && t.Type == String {
+		p = placeText
+	}
+	d.take(d.read(c, p), t, defined)
+}
+
+// take takes the number x, which is the value of t, or the length of its text.
+func (d *Decoder) take(x numeral, t *Token, defined bool) {
+	switch {
+	case d.why != nil:
+	case t.Type == String:
+		d.appendText(x, t)
+	default:
+		t.last = d.relative(x, placeValue, t.last)
+	}
+	if d.why != nil {
+		return
+	}
+	d.previous = uint64(t.Number)
+	if defined {
+		d.h.Declare(t)
+	}
+	if t.Type == String {
+		d.h.String(t, d.effective(t), t.text)
+	} else {
+		d.h.Unsigned(t, d.effective(t), t.last)
+	}
+}
+
+// appendText reads x bytes that go on with the text of t, or replace it, if x is absolute.
+func (d *Decoder) appendText(x numeral, t *Token) {
+	if x.sign == leadMinus {
+		d.fail(receivers.Malformed, "lead byte %02X for %s", leadMinus, placeText)
+	}
+	n, before := d.relative(x, placeText, 0), len(t.text)
+	if x.sign == leadEqual {
 		before = 0
 	}
-	if n > MaxText || before+n > MaxText {
-		return fault(receivers.Limit, "text of more than %d bytes", MaxText)
+	if n > MaxText || before+int(n) > MaxText {
+		d.fail(receivers.Limit, "text of more than %d bytes", MaxText)
 	}
-	if n > 0 || d.sign == leadEqual {
+	if d.why != nil {
+		return
+	}
+	if n > 0 || x.sign == leadEqual {
 		t.changes++
 	}
 	t.text = t.text[:before]
-	if n > 0 {
-		d.beginString(n)
-		return nil
-	}
-	d.endString(next, h)
-	return nil
+	d.string(int(n), func(b []byte) {
+		if need := len(t.text) + len(b); need > cap(t.text) {
+			// The memory grows with the bytes that come, not with those that are announced.
+			most := min(max(2*cap(t.text), need, 32), MaxText)
+			d.charge(most - cap(t.text))
+			t.text = append(make([]byte, 0, most), t.text...)
+		}
+		t.text = append(t.text, b...)
+	})
 }
 
-func (d *Decoder) endString(next int64, h Handler) {
-	t := d.token
-	if t == nil {
-		d.step = stepAfter
+// string reads a string of n bytes, and calls add with its parts.
+func (d *Decoder) string(n int, add func(b []byte)) {
+	if n > 0 && d.why == nil { // the number before it may have fill bytes at its end
+		d.fills = 0
+	}
+	for n > 0 && d.why == nil {
+		b := d.more()
+		if len(b) == 0 {
+			return
+		}
+		b = d.run(b[:min(len(b), n)])
+		d.pos += len(b)
+		n -= len(b)
+		add(b)
+		if d.fills == stuffRun && d.why == nil {
+			if c := d.byte(); c != stuffing {
+				d.fail(receivers.Malformed, "byte %02X after 16 bytes FF in a string", c)
+			}
+		}
+	}
+}
+
+// run returns b up to the end of a run of fill bytes after which a stuffing byte must follow.
+func (d *Decoder) run(b []byte) []byte {
+	for i, c := range b {
+		if c != fill {
+			d.fills = 0
+		} else if d.fills++; d.fills == stuffRun {
+			return b[:i+1]
+		}
+	}
+	return b
+}
+
+// definition reads an element that defines a token, from the byte behind token 0 on.
+func (d *Decoder) definition() {
+	c := d.byte()
+	indexed := c == codeClear && d.why == nil
+	if indexed {
+		d.depth, d.row = 0, 0
+		if number := d.number(d.byte(), placeSource, 0); number != 0 {
+			source := d.tokens.get(number)
+			if source == nil {
+				d.fail(receivers.State, "source token %d is not defined", number)
+			}
+			t := d.define(d.number(d.byte(), placeNew, number), source, true)
+			d.value(d.byte(), t, true)
+			return
+		}
+		c = d.byte()
+	}
+	d.declaration(c)
+	c = d.byte()
+	if nameByte(c) && uint64(c) != d.highest+1 {
+		d.peek(c, indexed)
 		return
 	}
-	d.declare(h)
-	h.String(t, d.effective(t), t.text)
-	d.finish(next)
+	d.declared()
+	t := d.define(d.number(c, placeNew, 0), nil, indexed)
+	d.value(d.byte(), t, true)
+}
+
+// declaration reads a declaration into d.text; c is its first byte. Some senders do not count the
+// type, so the length may be one too small.
+func (d *Decoder) declaration(c byte) {
+	n := d.number(c, placeDeclare, 0)
+	switch {
+	case n < MinName:
+		d.fail(receivers.Malformed, "declaration of %d bytes", n)
+	case n > MaxName+1:
+		d.fail(receivers.Limit, "declaration of %d bytes", n)
+	}
+	d.text = d.text[:0]
+	d.string(int(n), func(b []byte) {
+		d.text = append(d.text, b...)
+		if t := Type(d.text[0]); t != Unsigned && t != String {
+			d.fail(receivers.Unsupported, "type %q", string(t))
+		}
+	})
 }
 
 // declared checks the length of a complete declaration.
-func (d *Decoder) declared() *receivers.Error {
+func (d *Decoder) declared() {
 	switch n := len(d.text) - 1; {
 	case n < MinName:
-		return malformed("declaration of %d bytes", n+1)
+		d.fail(receivers.Malformed, "declaration of %d bytes", n+1)
 	case n > MaxName:
-		return fault(receivers.Limit, "declaration of %d bytes", n+1)
+		d.fail(receivers.Limit, "declaration of %d bytes", n+1)
 	}
-	return nil
 }
 
-// shortReading takes the byte after a declaration as the number of the new token.
-func (d *Decoder) shortReading() *receivers.Error {
-	if err := d.declared(); err != nil {
-		return err
-	}
-	return d.define(uint64(d.saved))
-}
-
-// peeked takes the number after the byte that follows a declaration. If it is the number of the new
-// token, the byte belongs to the declaration; otherwise the byte was the number of the new token.
-func (d *Decoder) peeked(next int64, h Handler) *receivers.Error {
-	if v, err := d.value(0); err == nil && v == d.highest+1 {
-		d.text = append(d.text, d.saved)
-		if err := d.declared(); err != nil {
-			return err
+// peek reads the number after the byte that follows a declaration. If it is the number of the new
+// token, the byte belongs to the declaration; otherwise the byte was the number of the new token,
+// and the declaration was as long as it said.
+func (d *Decoder) peek(saved byte, indexed bool) {
+	c := d.byte()
+	var x numeral
+	if c < codeAppend {
+		x = d.read(c, placePeek)
+		if !x.over && x.sign != leadMinus && x.n == d.highest+1 {
+			d.text = append(d.text, saved)
+			d.declared()
+			t := d.define(x.n, nil, indexed)
+			d.value(d.byte(), t, true)
+			return
 		}
-		return d.define(v)
 	}
-	if err := d.shortReading(); err != nil {
-		return err
+	d.declared()
+	t := d.define(uint64(saved), nil, indexed)
+	if c >= codeAppend { // not a number
+		d.value(c, t, true)
+		return
 	}
-	if d.place == placeText && d.sign == leadMinus {
-		return malformed("lead byte %02X for %s", leadMinus, d.place)
-	}
-	return d.number(next, h)
+	d.take(x, t, true)
 }
 
-// define makes the token n.
-func (d *Decoder) define(n uint64) *receivers.Error {
+// define makes the token n: a copy of source, or what d.text declares if source is nil.
+func (d *Decoder) define(n uint64, source *Token, indexed bool) *Token {
 	switch {
 	case n == 0:
-		return malformed("token 0 defined")
+		d.fail(receivers.Malformed, "token 0 defined")
 	case n > MaxToken:
-		return fault(receivers.Limit, "token %d", n)
+		d.fail(receivers.Limit, "token %d", n)
 	case d.tokens.get(n) != nil:
-		return fault(receivers.State, "token %d is defined already", n)
+		d.fail(receivers.State, "token %d is defined already", n)
 	}
-	own := 0
-	if d.indexed {
+	if d.why != nil {
+		return nil
+	}
+	t := &Token{Number: uint16(n)}
+	own, cost := 0, tokenCost
+	if indexed {
 		own = d.depth
-		if d.source != nil {
-			own = max(own, len(d.source.Index))
-		}
 	}
-	cost := tokenCost + 8*own
-	if d.source == nil {
+	if source != nil {
+		own = max(own, len(source.Index))
+		t.Type, t.Name = source.Type, source.Name
+	} else {
+		t.Type, t.Name = Type(d.text[0]), string(d.text[1:])
 		cost += len(d.text)
 	}
 	if d.tokens.newPage(n) {
 		cost += pageCost
 	}
-	if err := d.charge(cost); err != nil {
-		return err
-	}
-	t := &Token{Number: uint16(n)}
-	if d.source != nil {
-		t.Type, t.Name = d.source.Type, d.source.Name
-	} else {
-		t.Type, t.Name = Type(d.text[0]), string(d.text[1:])
-	}
+	d.charge(cost + 8*own)
 	if own > 0 {
 		t.Index = make([]uint64, own)
 		copy(t.Index, d.current[:d.depth])
-		if d.source != nil {
-			copy(t.Index, d.source.Index)
+		if source != nil {
+			copy(t.Index, source.Index)
 		}
 	}
 	d.tokens.put(t)
 	d.highest = max(d.highest, n)
-	d.token, d.defined = t, true
-	d.expectValue()
-	return nil
+	return t
+}
+
+// charge counts n more bytes of state.
+func (d *Decoder) charge(n int) {
+	most := d.State
+	if most <= 0 {
+		most = DefaultState
+	}
+	if d.size += n; d.size > most {
+		d.fail(receivers.Limit, "names and texts of more than %d bytes", most)
+	}
 }

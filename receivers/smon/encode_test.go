@@ -154,7 +154,7 @@ func checkDecodes(t testing.TB, b []byte, want []datum) {
 	t.Helper()
 	var d Decoder
 	var c collector
-	d.Decode(b, &c)
+	d.feed(b, &c)
 	if got, want := lines(c.data), lines(want); got != want {
 		t.Fatalf("decoded (-want +got):\n%s", cmp.Diff(want, got))
 	}
@@ -293,7 +293,7 @@ func TestEncodeAllTokens(t *testing.T) {
 	}
 	var c counter
 	d := new(Decoder)
-	d.Decode(e.Bytes(), &c)
+	d.feed(e.Bytes(), &c)
 	if c.declared != MaxToken || c.unsigned != MaxToken || c.invalid != 0 {
 		t.Fatalf("decoded: %+v, want %d tokens and values", c, MaxToken)
 	}
@@ -308,7 +308,7 @@ func TestEncodeAllTokens(t *testing.T) {
 		t.Errorf("error %v, want %v", err, ErrTokens)
 	}
 	var got collector
-	d.Decode(e.Bytes(), &got)
+	d.feed(e.Bytes(), &got)
 	if lines(got.data) != lines(want) {
 		t.Errorf("decoded %v, want %v", got.data, want)
 	}

@@ -1,10 +1,13 @@
 package smon
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -20,7 +23,29 @@ type file struct {
 	*os.File
 	peer string
 	wait bool // a pipe or a terminal, which may have nothing to read yet
+	ctx  context.Context
+	read *atomic.Uint64 // bytes
+
+	// Of a file that waits. Another goroutine reads, because standard input has no deadlines. If it
+	// still waits when the context ends, it does so until the file is closed or has something to
+	// read.
+	buf   [readBytes]byte
+	got   chan result // has room for the one result; nil: the other goroutine does not read into buf
+	reads int         // since the context has ended
 }
+
+type result struct {
+	n   int
+	err error
+}
+
+// After the context has ended, bytes that are there are still read from a file that waits: until
+// there are none for lastWait, which gives a busy machine the time to read them, but no more than
+// lastReads times.
+const (
+	lastWait  = 200 * time.Millisecond
+	lastReads = 32
+)
 
 // openFiles opens files. The peer of a file is its FilePeer, and the second file with the same one
 // has #2 behind it.
@@ -68,5 +93,40 @@ func openFile(name string) (*file, error) {
 func (f *file) close() {
 	if f.File != os.Stdin {
 		_ = f.Close() // only read
+	}
+}
+
+// Read reads until the context ends. From a file that waits it reads what is there by then. The
+// error is the context's then.
+func (f *file) Read(p []byte) (n int, err error) {
+	defer func() { f.read.Add(uint64(n)) }()
+	if !f.wait {
+		if err := f.ctx.Err(); err != nil {
+			return 0, err
+		}
+		return f.File.Read(p)
+	}
+	if f.got == nil {
+		f.got = make(chan result, 1)
+		go func(got chan<- result) {
+			n, err := f.File.Read(f.buf[:min(len(p), len(f.buf))])
+			got <- result{n, err}
+		}(f.got)
+	}
+	var late <-chan time.Time
+	done := f.ctx.Done()
+	for {
+		select {
+		case r := <-f.got:
+			f.got = nil
+			return copy(p, f.buf[:r.n]), r.err
+		case <-done:
+			if f.reads++; f.reads > lastReads {
+				return 0, f.ctx.Err()
+			}
+			done, late = nil, time.After(lastWait)
+		case <-late:
+			return 0, f.ctx.Err()
+		}
 	}
 }

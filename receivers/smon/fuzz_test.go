@@ -64,13 +64,8 @@ func checkStream(t *testing.T, b []byte, seed uint64) {
 		t.Fatalf("%x: %d bytes pending, invalid %v; the model says %d and %v", b, d.Pending(), invalid, pending, !valid)
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
-	var pieces Decoder
 	got := recorder{events: []event{}}
-	for rest := b; len(rest) > 0; {
-		n := 1 + r.IntN(min(len(rest), 1+r.IntN(64)))
-		pieces.Decode(rest[:n], &got)
-		rest = rest[n:]
-	}
+	_ = new(Decoder).Decode(&pieces{b, func() int { return 1 + r.IntN(1+r.IntN(64)) }}, &got) // io.EOF
 	if got, want := fmt.Sprint(got.events), fmt.Sprint(whole); got != want {
 		t.Fatalf("in pieces %x is\n%s\nwhole it is\n%s", b, got, want)
 	}
@@ -84,7 +79,7 @@ func checkAllocation(t *testing.T, b []byte) {
 	var d Decoder
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	d.Decode(b, new(counter))
+	d.feed(b, new(counter))
 	runtime.ReadMemStats(&after)
 	// Other goroutines of the test allocate too, and the table of pages has 16 KiB, doubled from
 	// nothing.
@@ -99,7 +94,7 @@ func checkAllocation(t *testing.T, b []byte) {
 func checkAgain(t *testing.T, b []byte) {
 	t.Helper()
 	var c collector
-	new(Decoder).Decode(b, &c)
+	new(Decoder).feed(b, &c)
 	var e Encoder
 	for _, d := range c.data {
 		if err := d.encode(&e); err != nil {
@@ -211,7 +206,7 @@ func TestDamage(t *testing.T) {
 		}
 		checkStream(t, e.Bytes(), seed)
 		var c collector
-		new(Decoder).Decode(e.Bytes(), &c)
+		new(Decoder).feed(e.Bytes(), &c)
 		if n := len(c.data); n < 2 || c.data[n-2].typ != 0 || c.data[n-1].String() != number("after.reset", 42).String() {
 			t.Fatalf("%x is\n%s\nwant a reset and one value at the end", e.Bytes(), lines(c.data))
 		}
@@ -236,13 +231,15 @@ func TestDecodeAllocates(t *testing.T) {
 	}
 	var d Decoder
 	var c counter
-	d.Decode(e.Bytes(), &c)
+	d.feed(e.Bytes(), &c)
 	n := uint64(15)
+	var in bytes.Reader
 	if got := testing.AllocsPerRun(100, func() {
 		e.Clear()
 		round(n)
 		n++
-		d.Decode(e.Bytes(), &c)
+		in.Reset(e.Bytes())
+		_ = d.Decode(&in, &c) // io.EOF
 	}); got > 0 {
 		t.Errorf("%v allocations a round, want none", got)
 	}

@@ -9,31 +9,20 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-const (
-	readBytes = 8 << 10 // bytes read at once
-	skipBytes = 1 << 20 // bytes of an invalid stream, after which its connection is closed
-)
+// skipBytes is how many bytes of an invalid stream are skipped before its connection is closed.
+const skipBytes = 1 << 20
+
+var errNonsense = errors.New("nothing but nonsense")
 
 // handle reads one connection to its end.
 func (s *server) handle(ctx context.Context, conn *sockets.Conn) {
 	c := s.newSource(conn.Peer, conn.Host)
 	defer c.release()
-	buf := make([]byte, readBytes)
-	for {
-		n, err := conn.Read(buf)
-		if n > 0 {
-			c.feed(ctx, buf[:n])
-		}
-		if skipped, _ := c.dec.Skipped(); skipped > skipBytes {
-			c.closed("nothing but nonsense, the connection is closed")
-			return
-		}
-		if err != nil {
-			if errors.Is(err, sockets.ErrIdle) {
-				c.closed("sender is silent, its connection is closed")
-			}
-			return
-		}
+	switch err := c.decode(ctx, conn); {
+	case errors.Is(err, errNonsense):
+		c.closed("nothing but nonsense, the connection is closed")
+	case errors.Is(err, sockets.ErrIdle):
+		c.closed("sender is silent, its connection is closed")
 	}
 }
 
@@ -49,25 +38,11 @@ func (s *server) readFile(ctx context.Context, f *file) {
 	defer c.release()
 	c.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
 	defer c.queue.Stop()
-	r := io.Reader(f)
-	if f.wait {
-		r = newWaiter(ctx, f.File)
-	}
-	buf := make([]byte, readBytes)
-	for ctx.Err() == nil || f.wait {
-		n, err := r.Read(buf)
-		s.Bytes.Add(uint64(n))
-		if n > 0 {
-			c.feed(ctx, buf[:n])
-		}
-		switch {
-		case err == nil:
-			continue
-		case errors.Is(err, io.EOF):
-			s.cfg.Logger.Info("smon: file has ended", "file", f.Name())
-		case ctx.Err() == nil:
-			s.cfg.Logger.Error("smon: file not read on", "file", f.Name(), "err", err)
-		}
-		return
+	f.ctx, f.read = ctx, &s.Bytes
+	switch err := c.decode(ctx, f); {
+	case errors.Is(err, io.EOF):
+		s.cfg.Logger.Info("smon: file has ended", "file", f.Name())
+	case ctx.Err() == nil:
+		s.cfg.Logger.Error("smon: file not read on", "file", f.Name(), "err", err)
 	}
 }

@@ -125,11 +125,7 @@ func checkDecoded(t *testing.T, stream []byte, parts []part, seed uint64) {
 	var d Decoder
 	var c collector
 	r := rand.New(rand.NewPCG(seed, 1))
-	for len(stream) > 0 {
-		n := 1 + r.IntN(min(len(stream), 1+r.IntN(2000)))
-		d.Decode(stream[:n], &c)
-		stream = stream[n:]
-	}
+	_ = d.Decode(&pieces{stream, func() int { return 1 + r.IntN(1+r.IntN(2000)) }}, &c) // io.EOF
 	for i := range parts {
 		p := &parts[i]
 		var got []datum

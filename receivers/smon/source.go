@@ -3,6 +3,7 @@ package smon
 import (
 	"cmp"
 	"context"
+	"io"
 	"slices"
 	"time"
 
@@ -30,8 +31,9 @@ type source struct {
 	elements uint64           // decoded and not counted yet
 	fault    *receivers.Error // why the stream is invalid, until that is logged
 
-	ctx    context.Context        // during feed
-	at     rra.Time               // when the bytes that are being fed were read
+	ctx    context.Context        // during decode, as is in
+	in     io.Reader              // the connection or file
+	at     rra.Time               // when the bytes at hand were read
 	second uint32                 // the same in seconds since 1970
 	tick   uint32                 // the same in ticks
 	add    func(*receivers.Queue) // addTo, made once
@@ -62,21 +64,34 @@ func (s *server) newSource(peer, host string) *source {
 	return c
 }
 
-func (c *source) feed(ctx context.Context, b []byte) {
-	now := c.s.cfg.Now()
-	c.ctx, c.at, c.second, c.tick = ctx, timeOf(now), uint32(now.Unix()), c.s.asks.Tick(now)
-	if gen := c.generation(); gen != c.gen {
-		c.gen = gen
-		c.forget()
-	}
-	c.dec.Decode(b, c)
+// decode reads a stream to its end.
+func (c *source) decode(ctx context.Context, in io.Reader) error {
+	c.ctx, c.in = ctx, in
+	return c.dec.Decode(c, c)
+}
+
+// Read hands over what was decoded of the bytes before, and then reads more.
+func (c *source) Read(p []byte) (int, error) {
 	c.flush()
 	if !c.dec.clean {
 		c.report()
 	}
 	c.s.Packets.Add(c.elements)
 	c.elements = 0
-	c.count()
+	if err := c.count(); err != nil {
+		return 0, err
+	}
+	if skipped, _ := c.dec.Skipped(); skipped > skipBytes && c.queue == nil {
+		return 0, errNonsense
+	}
+	n, err := c.in.Read(p)
+	now := c.s.cfg.Now()
+	c.at, c.second, c.tick = timeOf(now), uint32(now.Unix()), c.s.asks.Tick(now)
+	if gen := c.generation(); gen != c.gen {
+		c.gen = gen
+		c.forget()
+	}
+	return n, err
 }
 
 // timeOf returns the time of values that were read at t: t cut to milliseconds. Whole seconds would
@@ -95,21 +110,19 @@ func (c *source) generation() uint64 {
 	return c.s.queue.Generation()
 }
 
-// count updates the counts of memory and series. If all streams together take too much memory, it
-// makes this one invalid.
-func (c *source) count() {
-	held := c.dec.Size() + c.refs.size() + c.texts.held
-	if !c.hold(held) {
-		c.dec.Refuse()
-		c.Invalid(&receivers.Error{Reason: receivers.Limit, What: "the streams of all senders, or of this address, hold too much"})
-		c.report()
+// count updates the counts of memory and series. The error says that all streams together take too
+// much memory: this one is invalid then.
+func (c *source) count() (err error) {
+	if !c.hold(c.dec.Size() + c.refs.size() + c.texts.held) {
+		err = &receivers.Error{Reason: receivers.Limit, What: "the streams of all senders, or of this address, hold too much"}
+		c.forget()
 		c.refs = cache{}
-		c.count()
 	}
 	if n := c.refs.refs; n != c.series {
 		c.s.Series.Add(n - c.series)
 		c.series = n
 	}
+	return err
 }
 
 // hold counts the n bytes that the stream holds now, if that is within the limits.

@@ -121,7 +121,7 @@ func TestSendSmonStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		var v smonValues
-		new(smon.Decoder).Decode(b, &v)
+		_ = new(smon.Decoder).Decode(bytes.NewReader(b), &v) // io.EOF
 		if diff := cmp.Diff(strings.Split(test.want, "|"), v.values); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", test.args, diff)
 		}
@@ -153,7 +153,7 @@ func TestSendSmonPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	var v smonValues
-	new(smon.Decoder).Decode(out.Bytes(), &v)
+	_ = new(smon.Decoder).Decode(&out, &v) // io.EOF
 	if diff := cmp.Diff([]string{"abc [] 5"}, v.values); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
