@@ -11,14 +11,11 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// readBytes is how many bytes are read at once from one agent.
-const readBytes = 16 << 10
-
 // handle reads one connection to its end.
 func (s *server) handle(ctx context.Context, c *sockets.Conn) {
 	a := &agent{s: s, peer: c.Peer, host: c.Host, since: s.cfg.Now(), conn: c}
 	s.enter(a)
-	err := a.serve(ctx)
+	err := a.decode(ctx, c)
 	s.leave(a)
 	a.finish(err)
 }
@@ -38,43 +35,32 @@ func (s *server) leave(a *agent) {
 	}
 }
 
-// serve reads until the connection ends, and returns the reason.
-func (a *agent) serve(ctx context.Context) error {
-	buf := make([]byte, readBytes)
-	for {
-		n, err := a.conn.Read(buf)
-		if n > 0 {
-			greeted, ferr := a.feed(ctx, buf[:n])
-			if ferr != nil {
-				return ferr
-			}
-			if greeted {
-				a.askWanted()
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// feed takes the bytes of one read, and reports whether the hello was among them.
-func (a *agent) feed(ctx context.Context, p []byte) (greeted bool, err error) {
+// decode reads until the connection or the file ends, and returns the reason.
+func (a *agent) decode(ctx context.Context, in io.Reader) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.ctx, a.now = ctx, a.s.cfg.Now()
-	before := a.greeted
-	err = a.dec.Feed(p, a)
+	a.ctx, a.in = ctx, in
+	return a.dec.Decode(a, a)
+}
+
+// Read is where the decoder waits for more bytes: a.mu is released meanwhile.
+func (a *agent) Read(p []byte) (int, error) {
 	held := a.dec.Held()
-	all := a.s.held.Add(int64(held - a.held))
+	all, more := a.s.held.Add(int64(held-a.held)), held > a.held
 	a.held = held
-	kept := held - cap(a.dec.in.buf) // the buffer comes and goes
-	more := kept > a.kept
-	a.kept = kept
-	if err == nil && more && all > a.s.maxHeld { // only an agent that announces more is refused
-		err = failure(receivers.Limit, 0, "the agents have announced %d bytes, at most %d are kept", all, a.s.maxHeld)
+	if more && all > a.s.maxHeld { // only an agent that announces more is refused
+		return 0, failure(receivers.Limit, 0, "the agents have announced %d bytes, at most %d are kept", all, a.s.maxHeld)
 	}
-	return a.greeted && !before, err
+	ask := a.greeted && a.conn != nil
+	a.greeted = false
+	a.mu.Unlock()
+	if ask {
+		a.askWanted()
+	}
+	n, err := a.in.Read(p)
+	a.mu.Lock()
+	a.now = a.s.cfg.Now()
+	return n, err
 }
 
 // finish ends the connection because of err, and counts the error.

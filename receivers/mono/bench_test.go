@@ -1,8 +1,10 @@
 package mono
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"testing"
 
@@ -25,11 +27,7 @@ func workload(t testing.TB, n, quiet int) (*agent, [][]byte) {
 		cs[i] = Counter{Category: Category(i % 9), Name: fmt.Sprintf("counter %d", i), Type: Type(i % 4), Variance: Monotonic, Index: int16(i)}
 		values[i] = Value{Index: int16(i), Type: cs[i].Type}
 	}
-	feed := func(b []byte) {
-		if _, err := a.feed(context.Background(), b); err != nil {
-			t.Fatal(err)
-		}
-	}
+	feed := a.feeder(t)
 	feed(must(AppendHello(nil, cs)))
 	feed(must(AppendSample(nil, at(0), values))) // makes the series
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -47,13 +45,24 @@ func workload(t testing.TB, n, quiet int) (*agent, [][]byte) {
 	return a, samples
 }
 
+// feeder returns a function that has a decode bytes.
+func (a *agent) feeder(t testing.TB) func(b []byte) {
+	in := new(bytes.Reader)
+	return func(b []byte) {
+		in.Reset(b)
+		if err := a.decode(context.Background(), in); err != io.EOF {
+			t.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkDecode is bytes to values.
 func BenchmarkDecode(b *testing.B) {
 	for _, n := range []int{20, 1000, MaxCounters} {
 		b.Run(fmt.Sprintf("counters=%d", n), func(b *testing.B) {
 			a, samples := workload(b, n, 0)
 			defer a.s.queue.Stop()
-			size := 0
+			size, in := 0, new(bytes.Reader)
 			for _, s := range samples {
 				size += len(s)
 			}
@@ -61,7 +70,8 @@ func BenchmarkDecode(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for _, s := range samples {
-					if err := a.dec.Feed(s, discard{}); err != nil {
+					in.Reset(s)
+					if err := a.dec.Decode(in, discard{}); err != io.EOF {
 						b.Fatal(err)
 					}
 				}
@@ -79,12 +89,11 @@ func BenchmarkReceive(b *testing.B) {
 			b.Run(fmt.Sprintf("counters=%d/quiet=%d%%", n, quiet), func(b *testing.B) {
 				a, samples := workload(b, n, quiet)
 				defer a.s.queue.Stop()
+				feed := a.feeder(b)
 				b.ReportAllocs()
 				for b.Loop() {
 					for _, s := range samples {
-						if _, err := a.feed(context.Background(), s); err != nil {
-							b.Fatal(err)
-						}
+						feed(s)
 					}
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n*len(samples)), "ns/value")

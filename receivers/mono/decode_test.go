@@ -1,11 +1,13 @@
 package mono
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -99,12 +101,19 @@ func (r *reader) Removed(s Status) {
 // read decodes pieces, and their end.
 func read(removes []int16, pieces ...[]byte) (*reader, error) {
 	r := &reader{removes: removes}
-	for _, p := range pieces {
-		if err := r.Feed(p, r); err != nil {
-			return r, err
-		}
+	return r, r.feed(pieces...)
+}
+
+// feed decodes pieces, and their end.
+func (r *reader) feed(pieces ...[]byte) error {
+	parts := make([]io.Reader, len(pieces))
+	for i, p := range pieces {
+		parts[i] = bytes.NewReader(p)
 	}
-	return r, r.Close()
+	if err := r.Decode(io.MultiReader(parts...), r); err != io.EOF {
+		return err
+	}
+	return r.Close()
 }
 
 // manifest is testdata/captures/mono/manifest.json.
@@ -375,6 +384,9 @@ func TestDecodeErrors(t *testing.T) {
 				test.offset += len(hello(t))
 				test.events++
 			}
+			if test.reason != receivers.NumReasons && test.reason != receivers.Truncated {
+				b = append(b, unhex(t, sample)...) // is not read
+			}
 			for how, pieces := range map[string][][]byte{"whole": {b}, "byte by byte": bytewise(b)} {
 				r, err := read(nil, pieces...)
 				var e *receivers.Error
@@ -391,7 +403,7 @@ func TestDecodeErrors(t *testing.T) {
 				if len(r.events) != test.events {
 					t.Errorf("%s: %d messages, want %d: %+v", how, len(r.events), test.events, r.events)
 				}
-				if again := r.Feed([]byte{0}, r); test.reason != receivers.NumReasons && again != err {
+				if again := r.Close(); test.reason != receivers.NumReasons && again.Error() != err.Error() {
 					t.Errorf("%s: error %v after %v", how, again, err)
 				}
 			}
@@ -412,14 +424,14 @@ func TestForget(t *testing.T) {
 	if r.Forget(0) || r.Forget(-1) {
 		t.Error("a counter is removed twice")
 	}
-	if err := r.Feed(unhex(t, "0200"+header(1, 0, 0, 1, 0)+sample("00")), r); err != nil {
+	if err := r.feed(unhex(t, "0200"+header(1, 0, 0, 1, 0)+sample("00"))); err != nil {
 		t.Fatal(err)
 	}
 	if last := r.events[len(r.events)-1]; last.Values["0"] != "7" || len(r.Readings()) != 5 {
 		t.Errorf("added again: %+v", last)
 	}
 	r.Forget(0)
-	if err := r.Feed(unhex(t, sample("00")), r); receivers.ReasonOf(err) != receivers.State {
+	if err := r.feed(unhex(t, sample("00"))); receivers.ReasonOf(err) != receivers.State {
 		t.Errorf("a value after the removal: %v", err)
 	}
 }

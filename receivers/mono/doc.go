@@ -6,10 +6,9 @@
 // serves many agents at once, reads files that an agent has recorded, and asks agents for counters
 // on command: it is a receivers.Controller.
 //
-// A [Decoder] turns the bytes of an agent, in pieces of any size, into messages; the Append
-// functions make such bytes. [AppendRequest] and [ReadRequest] are for the other direction. They
-// know two dialects, because the published page and the agent disagree about requests: see
-// [Dialect].
+// A [Decoder] reads the messages of an agent; the Append functions write such messages.
+// [AppendRequest] and [ReadRequest] are for the other direction. They know two dialects, because
+// the published page and the agent disagree about requests: see [Dialect].
 //
 // Limits: strings of 1024 bytes; 4096 counters in a hello, values in a sample and pairs in a list;
 // 256 MiB for the names that all agents together announce. docs/wire/mono.md describes the

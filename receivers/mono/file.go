@@ -18,32 +18,18 @@ func (s *server) readFiles(ctx context.Context) {
 	defer q.Stop()
 	for _, f := range s.files {
 		a := &agent{s: s, peer: f.peer, host: f.peer, queue: q}
-		if err := a.read(ctx, f); err != nil {
-			a.bad(err)
+		f.ctx, f.read = ctx, &s.Bytes
+		switch err := a.decode(ctx, f); {
+		case ctx.Err() != nil:
+		case err == io.EOF:
+			if err := a.dec.Close(); err != nil {
+				a.bad(err)
+			}
+		default:
+			a.bad(fmt.Errorf("read: %w", err))
 		}
 		a.release()
 		_ = f.Close() // only read
 		s.cfg.Logger.Info("mono: file read", "file", f.Name(), "samples", a.samples)
 	}
-}
-
-// read reads f to its end, or until ctx ends.
-func (a *agent) read(ctx context.Context, f io.Reader) error {
-	buf := make([]byte, readBytes)
-	for ctx.Err() == nil {
-		n, err := f.Read(buf)
-		a.s.Bytes.Add(uint64(n))
-		if n > 0 {
-			if _, err := a.feed(ctx, buf[:n]); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return a.dec.Close()
-		}
-		if err != nil {
-			return fmt.Errorf("read: %w", err)
-		}
-	}
-	return nil
 }

@@ -1,8 +1,10 @@
 package mono
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -11,6 +13,18 @@ import (
 type recording struct {
 	*os.File
 	peer string
+	ctx  context.Context
+	read *atomic.Uint64 // bytes
+}
+
+// Read reads until the context ends.
+func (f *recording) Read(p []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := f.File.Read(p)
+	f.read.Add(uint64(n))
+	return n, err
 }
 
 // checkRecording returns an error if a file cannot be a recording.
@@ -31,5 +45,5 @@ func openRecording(name string) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recording{f, receivers.FilePeer(name)}, nil
+	return &recording{File: f, peer: receivers.FilePeer(name)}, nil
 }

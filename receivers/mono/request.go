@@ -2,11 +2,9 @@ package mono
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -67,53 +65,34 @@ func AppendRequest(dst []byte, d Dialect, r Request) ([]byte, error) {
 	return dst, fmt.Errorf("request %d is not known", r.Command)
 }
 
-// ReadRequest reads what an inspector sends next. At the end of the stream the error is io.EOF, and
-// inside a request it is io.EOF or io.ErrUnexpectedEOF. What is no request is a *receivers.Error.
+// ReadRequest reads what an inspector sends next. Where the stream ends the error is io.EOF. What is
+// no request is a *receivers.Error.
 func ReadRequest(in *bufio.Reader, d Dialect) (r Request, err error) {
-	c, err := in.ReadByte()
-	if err != nil {
-		return r, err
-	}
-	switch c {
-	case goodBye:
-		r.Command = GoodByeRequest
-	case d.first():
-		r.Command = ListRequest
-	case d.first() + byte(RemoveRequest):
-		r.Command = RemoveRequest
-		err = binary.Read(in, binary.LittleEndian, &r.Index)
-	case d.first() + byte(AddRequest):
-		r.Command = AddRequest
-		first, second := &r.Name, &r.Category
-		if d == AgentDialect {
-			first, second = second, first
+	i := input{in: in}
+	text := func() string {
+		s, null := i.text()
+		if null {
+			i.fail(receivers.Malformed, 0, "a null string in an add request")
 		}
-		if *first, err = readText(in); err == nil {
-			*second, err = readText(in)
+		return s
+	}
+	switch c := i.next(1)[0]; {
+	case i.err != nil:
+	case c == goodBye:
+		r.Command = GoodByeRequest
+	case c == d.first():
+		r.Command = ListRequest
+	case c == d.first()+byte(RemoveRequest):
+		r.Command = RemoveRequest
+		r.Index = i.int16()
+	case c == d.first()+byte(AddRequest):
+		r.Command = AddRequest
+		r.Name, r.Category = text(), text()
+		if d == AgentDialect {
+			r.Name, r.Category = r.Category, r.Name
 		}
 	default:
-		err = failure(receivers.Unsupported, 0, "request %d", c)
+		i.fail(receivers.Unsupported, 0, "request %d", c)
 	}
-	return r, err
-}
-
-func readText(in *bufio.Reader) (string, error) {
-	var size int32
-	if err := binary.Read(in, binary.LittleEndian, &size); err != nil {
-		return "", err
-	}
-	switch {
-	case size < 0:
-		return "", failure(receivers.Malformed, 0, "a null string in an add request")
-	case size > MaxText:
-		return "", failure(receivers.Limit, 0, "string of %d bytes, at most %d are allowed", size, MaxText)
-	}
-	b := make([]byte, size)
-	if _, err := io.ReadFull(in, b); err != nil {
-		return "", err
-	}
-	if bytes.IndexByte(b, 0) >= 0 {
-		return "", failure(receivers.Malformed, 0, "NUL in a string")
-	}
-	return string(b), nil
+	return r, i.err
 }

@@ -3,6 +3,7 @@ package mono
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,14 +62,14 @@ type agent struct {
 	new       []int              // positions whose series are to be described
 	positions []int              // 0, 1, 2, … for all readings
 	asked     []*question
-	greeted   bool // the hello has come
+	greeted   bool // the hello has come, and the agent is to be asked for counters
 	samples   uint64
 	last      rra.Time        // time of the last sample
-	ctx       context.Context // during feed
-	now       time.Time       // when the bytes that are being fed were read
+	ctx       context.Context // during decode, as is in
+	in        io.Reader       // the connection or file
+	now       time.Time       // when the bytes at hand were read
 	gen       uint64          // generation of the references
 	held      int             // bytes counted in server.held
-	kept      int             // bytes of held that stay until the connection ends
 	value     [1]rra.Value
 }
 

@@ -113,11 +113,10 @@ func TestStoreLimit(t *testing.T) {
 func TestSampleAllocates(t *testing.T) {
 	a, samples := workload(t, 100, 0)
 	defer a.s.queue.Stop()
+	feed := a.feeder(t)
 	run := func() {
 		for _, b := range samples {
-			if _, err := a.feed(t.Context(), b); err != nil {
-				t.Fatal(err)
-			}
+			feed(b)
 		}
 	}
 	for range 100 {
