@@ -31,18 +31,19 @@ const (
 // Nobody waits for the samples of a Queue. So they are gathered for up to Config.Gather: a commit
 // of the log, and waking all who take part in it, costs as much as storing hundreds of values.
 //
-// One goroutine at a time may call Add, Room, Flush, Stale and Stop: the one that reads.
+// One goroutine at a time may call Add, Flush, Stale and Stop: the one that reads.
 type Queue struct {
 	sink Sink
 	c    *Counters
 	log  *slog.Logger
 	now  func() time.Time
 
-	cur             *core.Batch // being filled; nil: it is parked, or all are in flight
-	curValues       int         // values in cur, or in parked
-	samples, values uint64      // added and not counted yet
-	shedding        bool        // Add has waited in vain, and no batch has come back since
-	stuck           bool        // ready has waited in vain, and no batch has come back since
+	cur             *core.Batch     // being filled; nil: it is parked, or all are in flight
+	curValues       int             // values in cur, or in parked
+	samples, values uint64          // added and not counted yet
+	shedding        bool            // Add has waited in vain, and no batch has come back since
+	stuck           bool            // ready has waited in vain, and no batch has come back since
+	patient         context.Context // until its end Add waits for room; nil: it does not wait for long
 	free            chan *core.Batch
 	made            int              // batches, of cap(free): the others are made when none is free
 	work            chan *core.Batch // has room for all batches: sending never blocks
@@ -103,7 +104,7 @@ func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
 // Add adds one sample to the batch that is being filled, and reports whether there was room. If
 // there was not, the sample is shed and counted.
 func (q *Queue) Add(ref core.Ref, at rra.Time, values []rra.Value) bool {
-	if q.full(0) && !q.next(!q.shedding) {
+	if q.full(0) && !q.next() {
 		q.c.Drop(Overload, 1)
 		return false
 	}
@@ -112,18 +113,6 @@ func (q *Queue) Add(ref core.Ref, at rra.Time, values []rra.Value) bool {
 	q.samples++
 	q.values += uint64(len(values))
 	return true
-}
-
-// Room waits until Add has room for one sample. It is for readers of input that can wait, such as
-// files. It returns the error of ctx, a tenth of a second after its end at the latest.
-func (q *Queue) Room(ctx context.Context) error {
-	for q.full(0) && !q.exchange(0) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		q.exchange(patience)
-	}
-	return nil
 }
 
 // full reports whether the batch that is being filled has room for no more than spare samples or
@@ -190,13 +179,23 @@ func (q *Queue) send(b *core.Batch) {
 	q.work <- b
 }
 
-// next hands over the batch that is being filled, and begins to fill a free one. With wait it waits
-// for a free one as long as patience. It reports whether there was one.
-func (q *Queue) next(wait bool) bool {
-	if q.exchange(0) || wait && q.exchange(patience) {
+// next hands over the batch that is being filled, and begins to fill a free one. It waits for a
+// free one as long as patience, once, and in a patient queue again and again. It reports whether
+// there was one.
+func (q *Queue) next() bool {
+	switch {
+	case q.exchange(0):
+		return true
+	case q.patient != nil:
+		for q.patient.Err() == nil {
+			if q.exchange(patience) {
+				return true
+			}
+		}
+	case !q.shedding && q.exchange(patience):
 		return true
 	}
-	if wait {
+	if !q.shedding {
 		q.shed()
 	}
 	return false
@@ -239,7 +238,7 @@ func (q *Queue) shed() {
 // sender. So the samples of one sender are not shed because of a flood from another. If ready has
 // waited in vain, it does not wait again until a batch has come back.
 func (q *Queue) ready() {
-	if q.stuck || !q.full(fairRoom) {
+	if q.patient != nil || q.stuck || !q.full(fairRoom) {
 		return
 	}
 	if !q.exchange(q.patience) {

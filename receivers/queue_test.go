@@ -2,7 +2,6 @@ package receivers_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -119,15 +118,13 @@ func TestQueueKeepsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c receivers.Counters
-	q := receivers.NewQueue(rec, &c, receivers.Config{InFlight: 3, Gather: -1})
-	for i := range int64(samples) {
-		if err := q.Room(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		q.Add(reqs[0].Ref, rra.Seconds(i), []rra.Value{rra.Int(i)})
-		if i%7 == 0 {
-			q.Flush()
-		}
+	q := receivers.NewPatientQueue(t.Context(), rec, &c, receivers.Config{InFlight: 3, Gather: -1})
+	for i := int64(0); i < samples; {
+		q.Do(func(q *receivers.Queue) {
+			for end := min(i+7, samples); i < end; i++ {
+				q.Add(reqs[0].Ref, rra.Seconds(i), []rra.Value{rra.Int(i)})
+			}
+		})
 	}
 	q.Stop()
 	got := rec.Samples()
@@ -141,25 +138,29 @@ func TestQueueKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestRoomEnds: once its context has ended Room waits for nobody, however often it is asked.
-func TestRoomEnds(t *testing.T) {
+// TestPatienceEnds: once its context has ended a patient queue waits for nobody, however many samples
+// come.
+func TestPatienceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &held{got: make(chan int, 100), release: make(chan struct{})}
 		var c receivers.Counters
-		q := receivers.NewQueue(sink, &c, receivers.Config{InFlight: 1})
-		for i := range int64(2 * 16_384) { // all that it holds
-			if err := q.Room(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			q.Add(1, rra.Seconds(i), []rra.Value{rra.Int(i)})
-		}
 		ctx, cancel := context.WithCancel(t.Context())
+		q := receivers.NewPatientQueue(ctx, sink, &c, receivers.Config{InFlight: 1})
+		add := func(n int64, want bool) {
+			q.Do(func(q *receivers.Queue) {
+				for i := range n {
+					if q.Add(1, rra.Seconds(i), []rra.Value{rra.Int(i)}) != want {
+						t.Fatalf("sample %d: there is room: %v, want %v", i, !want, want)
+					}
+				}
+			})
+		}
+		add(2*16_384, true) // all that it holds
 		cancel()
 		begun := time.Now()
-		for range 1000 {
-			if err := q.Room(ctx); !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
+		add(1000, false)
+		if n := c.Stats().Dropped[receivers.Overload]; n != 1000 {
+			t.Errorf("%d samples counted as shed, want 1000", n)
 		}
 		if d := time.Since(begun); d > 0 {
 			t.Errorf("it has waited %s", d)

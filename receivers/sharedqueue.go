@@ -1,6 +1,7 @@
 package receivers
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 )
@@ -17,6 +18,14 @@ type SharedQueue struct {
 // NewSharedQueue returns a SharedQueue into sink that counts in c. Its goroutines run until Stop.
 func NewSharedQueue(sink Sink, c *Counters, cfg Config) *SharedQueue {
 	return &SharedQueue{q: NewQueue(sink, c, cfg)}
+}
+
+// NewPatientQueue is NewSharedQueue for input that can wait, such as a file: Add waits for room,
+// and sheds nothing, until ctx has ended for a tenth of a second.
+func NewPatientQueue(ctx context.Context, sink Sink, c *Counters, cfg Config) *SharedQueue {
+	s := NewSharedQueue(sink, c, cfg)
+	s.q.patient = ctx
+	return s
 }
 
 // Do calls f with the queue, and hands over the samples that f has added. Call it once for all

@@ -212,38 +212,54 @@ func TestSharedQueueGeneration(t *testing.T) {
 	}
 }
 
-// TestQueueRoom: a reader that waits for room loses nothing, and may be called off.
-func TestQueueRoom(t *testing.T) {
+// TestPatientQueue: a reader that waits for room loses nothing, and may be called off.
+func TestPatientQueue(t *testing.T) {
 	rec := resolved(t, 1)
 	var c receivers.Counters
-	q := receivers.NewQueue(rec, &c, receivers.Config{InFlight: 1})
+	ctx, cancel := context.WithCancel(t.Context())
+	q := receivers.NewPatientQueue(ctx, rec, &c, receivers.Config{InFlight: 1})
 	release := rec.Stall()
 	defer release()
 	n := 0
-	fill := func(ctx context.Context, most int) error {
-		for range most {
-			if err := q.Room(ctx); err != nil {
-				return err
-			}
-			n++
-			q.Add(1, rra.Seconds(int64(n)), []rra.Value{rra.Int(1)})
+	fill := func(most int) (full bool) {
+		for i := 0; i < most && !full; i++ {
+			q.Do(func(q *receivers.Queue) {
+				if full = !q.Add(1, rra.Seconds(int64(n+1)), []rra.Value{rra.Int(1)}); !full {
+					n++
+				}
+			})
 		}
-		return nil
+		return full
 	}
-	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- fill(ctx, 1_000_000) }()
+	go func() {
+		if fill(100_000) {
+			ended <- errors.New("samples are shed")
+		}
+		ended <- nil
+	}()
 	until(t, rec, func(s receivertest.State) bool { return s.Waiting == 1 })
-	cancel()
-	if err := receive(t, ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("room ends with %v, want %v", err, context.Canceled)
-	}
 	release()
-	if err := fill(t.Context(), 100_000); err != nil {
+	if err := receive(t, ended); err != nil {
 		t.Error(err)
 	}
+	again := rec.Stall()
+	defer again()
+	full := make(chan error, 1)
+	go func() {
+		if !fill(1_000_000) {
+			full <- errors.New("there is always room")
+		}
+		full <- nil
+	}()
+	until(t, rec, func(s receivertest.State) bool { return s.Waiting == 1 })
+	cancel()
+	if err := receive(t, full); err != nil {
+		t.Error(err)
+	}
+	again()
 	q.Stop()
-	if st := c.Stats(); len(rec.Samples()) != n || st.Samples != uint64(n) || st.Dropped[receivers.Overload] != 0 {
+	if st := c.Stats(); len(rec.Samples()) != n || st.Samples != uint64(n) || st.Dropped[receivers.Overload] != 1 {
 		t.Errorf("%d samples of %d stored: %+v", len(rec.Samples()), n, st)
 	}
 }

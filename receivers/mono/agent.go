@@ -3,43 +3,56 @@ package mono
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/streams"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// handle reads one connection to its end.
-func (s *server) handle(ctx context.Context, c *sockets.Conn) {
-	a := &agent{s: s, peer: c.Peer, host: c.Host, since: s.cfg.Now(), conn: c}
-	s.enter(a)
-	err := a.decode(ctx, c)
-	s.leave(a)
+// handle reads one connection or file to its end.
+func (s *server) handle(ctx context.Context, st *streams.Stream) {
+	a := &agent{s: s, Stream: st, since: s.Config.Now()}
+	if a.Conn == nil {
+		a.read(ctx)
+		return
+	}
+	s.mu.Lock()
+	s.peers[a.Peer] = a // known to Control
+	s.mu.Unlock()
+	err := a.decode(ctx)
+	s.mu.Lock()
+	if s.peers[a.Peer] == a {
+		delete(s.peers, a.Peer)
+	}
+	s.mu.Unlock()
 	a.finish(err)
 }
 
-// enter makes a known to Control.
-func (s *server) enter(a *agent) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.peers[a.peer] = a
-}
-
-func (s *server) leave(a *agent) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.peers[a.peer] == a {
-		delete(s.peers, a.peer)
+// read reads a file to its end, or until ctx ends.
+func (a *agent) read(ctx context.Context) {
+	err := a.decode(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err == io.EOF:
+		if err := a.dec.Close(); err != nil {
+			a.bad(err)
+		}
+	default:
+		a.bad(fmt.Errorf("read: %w", err))
 	}
+	a.release()
+	a.s.Config.Logger.Info("mono: file read", "file", a.File, "samples", a.samples)
 }
 
 // decode reads until the connection or the file ends, and returns the reason.
-func (a *agent) decode(ctx context.Context, in io.Reader) error {
+func (a *agent) decode(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.ctx, a.in = ctx, in
+	a.ctx = ctx
 	return a.dec.Decode(a, a)
 }
 
@@ -51,28 +64,28 @@ func (a *agent) Read(p []byte) (int, error) {
 	if more && all > a.s.maxHeld { // only an agent that announces more is refused
 		return 0, failure(receivers.Limit, 0, "the agents have announced %d bytes, at most %d are kept", all, a.s.maxHeld)
 	}
-	ask := a.greeted && a.conn != nil
+	ask := a.greeted && a.Conn != nil
 	a.greeted = false
 	a.mu.Unlock()
 	if ask {
 		a.askWanted()
 	}
-	n, err := a.in.Read(p)
+	n, err := a.Stream.Read(p)
 	a.mu.Lock()
-	a.now = a.s.cfg.Now()
+	a.now = a.s.Config.Now()
 	return n, err
 }
 
 // finish ends the connection because of err, and counts the error.
 func (a *agent) finish(err error) {
-	log := a.s.cfg.Logger
+	log := a.s.Config.Logger
 	var wrong *receivers.Error
 	purpose := true // the receiver ends the connection
 	switch {
 	case errors.As(err, &wrong):
 		a.bad(err)
 	case errors.Is(err, sockets.ErrIdle):
-		log.Info("mono: agent is silent, its connection is closed", "peer", a.peer)
+		log.Info("mono: agent is silent, its connection is closed", "peer", a.Peer)
 	case errors.Is(err, sockets.ErrForeign): // the peer would not understand a good bye
 		purpose = false
 	case a.ctxEnded(err):
@@ -108,14 +121,14 @@ func (a *agent) goodBye() {
 		return
 	}
 	a.left = true
-	if _, err := a.conn.Write([]byte{goodBye}); err != nil {
+	if _, err := a.Conn.Write([]byte{goodBye}); err != nil {
 		return
 	}
-	if half, ok := a.conn.Conn.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
+	if half, ok := a.Conn.Conn.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
 		return
 	}
-	_ = a.conn.SetReadDeadline(time.Now().Add(lingerTime)) // then reading says so
-	_, _ = io.Copy(io.Discard, a.conn.Conn)                // it is closed either way
+	_ = a.Conn.SetReadDeadline(time.Now().Add(lingerTime)) // then reading says so
+	_, _ = io.Copy(io.Discard, a.Conn.Conn)                // it is closed either way
 }
 
 // release frees what the server keeps for a, and answers the questions that wait.
@@ -161,24 +174,19 @@ func (a *agent) Sample(ticks int64, changed []int) {
 	}
 	rs := a.dec.Readings()
 	which := changed
-	if a.queue != nil || a.s.carried.Spend(a.host, len(rs), a.now) {
+	if a.Conn == nil || a.s.carried.Spend(a.Host, len(rs), a.now) {
 		which = a.all()
 	} else {
 		a.s.Drop(receivers.Limit, 1) // one sample, although a part of it is stored
 	}
-	if at < rra.Seconds(2) || at > a.s.cfg.Latest(a.now) {
+	if at < rra.Seconds(2) || at > a.s.Config.Latest(a.now) {
 		a.s.Drop(receivers.State, uint64(max(known(rs, which), 1)))
 		return
 	}
 	a.last = at
 	a.refresh()
 	a.resolve(at, which)
-	if a.queue != nil {
-		a.add(a.queue, at, which)
-		a.queue.Flush()
-		return
-	}
-	a.s.queue.Do(func(q *receivers.Queue) { a.add(q, at, which) })
+	a.Queue.Do(func(q *receivers.Queue) { a.add(q, at, which) })
 }
 
 // all returns the positions of all readings.
@@ -210,9 +218,6 @@ func (a *agent) add(q *receivers.Queue, at rra.Time, which []int) {
 		if s.Ref == 0 {
 			a.s.Drop(s.Why, 1)
 			continue
-		}
-		if a.queue != nil && q.Room(a.ctx) != nil {
-			return
 		}
 		a.value[0] = r.Value()
 		q.Add(s.Ref, at, a.value[:])

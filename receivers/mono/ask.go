@@ -42,9 +42,9 @@ func (a *agent) ask(r Request, every bool) (*question, error) {
 	if err := a.expect(q); err != nil {
 		return nil, err
 	}
-	if _, err := a.conn.Write(b); err != nil {
+	if _, err := a.Conn.Write(b); err != nil {
 		a.left = true
-		_ = a.conn.Conn.Close() // its reader sees that
+		_ = a.Conn.Conn.Close() // its reader sees that
 		return nil, fmt.Errorf("write to the agent: %w", err)
 	}
 	return q, nil
@@ -83,7 +83,7 @@ func (a *agent) askWanted() {
 			continue
 		}
 		if _, err := a.ask(Request{Command: AddRequest, Category: w.category, Name: w.name}, true); err != nil {
-			a.s.cfg.Logger.Warn("mono: agent not asked", "peer", a.peer, "counter", w, "err", err)
+			a.s.Config.Logger.Warn("mono: agent not asked", "peer", a.Peer, "counter", w, "err", err)
 			return
 		}
 	}

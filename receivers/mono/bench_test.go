@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/streams"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
@@ -16,11 +17,14 @@ import (
 // In each, quiet of 100 counters have not changed.
 func workload(t testing.TB, n, quiet int) (*agent, [][]byte) {
 	t.Helper()
-	s := &server{cfg: receivers.Config{MaxFuture: -1, InFlight: 1}.WithDefaults(), set: settings{step: 1}, sink: new(receivertest.Nowhere), maxHeld: maxHeld}
-	s.carried.Burst = -1 // no limit
-	s.asks = receivers.NewResolver(s.sink, s.cfg, "mono")
-	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, s.cfg)
-	a := &agent{s: s, peer: "10.0.0.7", host: "10.0.0.7"}
+	r, err := newServer(receivers.Config{MaxFuture: -1, InFlight: 1}, new(receivertest.Nowhere))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.(*server)
+	a := &agent{s: s, Stream: &streams.Stream{
+		Peer: "10.0.0.7", Host: "10.0.0.7", Queue: receivers.NewSharedQueue(s.Sink, &s.Counters, s.Config),
+	}}
 	cs := make([]Counter, n)
 	values := make([]Value, n)
 	for i := range cs {
@@ -48,9 +52,10 @@ func workload(t testing.TB, n, quiet int) (*agent, [][]byte) {
 // feeder returns a function that has a decode bytes.
 func (a *agent) feeder(t testing.TB) func(b []byte) {
 	in := new(bytes.Reader)
+	a.Reader = in
 	return func(b []byte) {
 		in.Reset(b)
-		if err := a.decode(context.Background(), in); err != io.EOF {
+		if err := a.decode(context.Background()); err != io.EOF {
 			t.Fatal(err)
 		}
 	}
@@ -61,7 +66,7 @@ func BenchmarkDecode(b *testing.B) {
 	for _, n := range []int{20, 1000, MaxCounters} {
 		b.Run(fmt.Sprintf("counters=%d", n), func(b *testing.B) {
 			a, samples := workload(b, n, 0)
-			defer a.s.queue.Stop()
+			defer a.Queue.Stop()
 			size, in := 0, new(bytes.Reader)
 			for _, s := range samples {
 				size += len(s)
@@ -88,7 +93,7 @@ func BenchmarkReceive(b *testing.B) {
 		for _, quiet := range []int{0, 90} {
 			b.Run(fmt.Sprintf("counters=%d/quiet=%d%%", n, quiet), func(b *testing.B) {
 				a, samples := workload(b, n, quiet)
-				defer a.s.queue.Stop()
+				defer a.Queue.Stop()
 				feed := a.feeder(b)
 				b.ReportAllocs()
 				for b.Loop() {

@@ -53,7 +53,7 @@ func (s *server) Control(ctx context.Context, args []string) (receivers.Table, e
 		t, err = a.controlRemove(ctx, args[2])
 	}
 	if err != nil {
-		return receivers.Table{}, fmt.Errorf("agent %s: %w", a.peer, err)
+		return receivers.Table{}, fmt.Errorf("agent %s: %w", a.Peer, err)
 	}
 	return t, nil
 }
@@ -67,7 +67,7 @@ func (s *server) table() receivers.Table {
 		agents = append(agents, a)
 	}
 	s.mu.Unlock()
-	slices.SortFunc(agents, func(a, b *agent) int { return strings.Compare(a.peer, b.peer) })
+	slices.SortFunc(agents, func(a, b *agent) int { return strings.Compare(a.Peer, b.Peer) })
 	for _, a := range agents {
 		t.Rows = append(t.Rows, a.row())
 	}
@@ -88,7 +88,7 @@ func (a *agent) row() []string {
 		last = a.last.Std().UTC().Format(time.RFC3339Nano)
 	}
 	return []string{
-		a.peer, a.since.UTC().Format(time.RFC3339), strconv.Itoa(n), strconv.FormatUint(a.samples, 10), last,
+		a.Peer, a.since.UTC().Format(time.RFC3339), strconv.Itoa(n), strconv.FormatUint(a.samples, 10), last,
 	}
 }
 

@@ -167,22 +167,3 @@ func TestFileErrors(t *testing.T) {
 		}
 	}
 }
-
-// TestFilePeer: a file's peer is its name without folder and extension.
-func TestFilePeer(t *testing.T) {
-	for _, test := range []struct{ name, want string }{
-		{"a.bin", "a"},
-		{"10.0.0.7.bin", "10.0.0.7"},
-		{"a", "a"},
-		{".bin", ".bin"},
-	} {
-		f, err := openRecording(write(t, test.name, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = f.Close() // only read
-		if f.peer != test.want {
-			t.Errorf("%s: peer %q, want %q", test.name, f.peer, test.want)
-		}
-	}
-}

@@ -44,7 +44,7 @@ func TestHeldByOthers(t *testing.T) {
 func TestCarriedForwardIsBounded(t *testing.T) {
 	rec := new(receivertest.Recorder)
 	now := time.Unix(receivertest.Epoch+100, 0)
-	r := startSink(t, rec, func(s *server) { s.cfg.Now = func() time.Time { return now } })
+	r := startSink(t, rec, func(s *server) { s.Config.Now = func() time.Time { return now } })
 	cs, vs := make([]Counter, MaxCounters), make([]Value, MaxCounters)
 	for i := range cs {
 		cs[i] = Counter{Category: Custom, Name: fmt.Sprint("c", i), Type: Long, Variance: Variable, Index: int16(i)}

@@ -280,7 +280,7 @@ func startSink(t testing.TB, sink receivers.Sink, change func(*server)) *receive
 		if err == nil && change != nil {
 			s := r.(*server)
 			change(s)
-			s.asks = receivers.NewResolver(sink, s.cfg, "mono")
+			s.Asks = receivers.NewResolver(sink, s.Config, "mono")
 		}
 		return r, err
 	}
@@ -468,7 +468,7 @@ func TestResolveFails(t *testing.T) {
 			sink := &failing{refused: refused}
 			var now atomic.Int64
 			now.Store(receivertest.Now)
-			r := startSink(t, sink, func(s *server) { s.cfg.Now = func() time.Time { return time.Unix(now.Load(), 0) } })
+			r := startSink(t, sink, func(s *server) { s.Config.Now = func() time.Time { return time.Unix(now.Load(), 0) } })
 			conn := r.Dial()
 			n := 0
 			next := func(b []byte) {

@@ -65,8 +65,8 @@ func AppendRequest(dst []byte, d Dialect, r Request) ([]byte, error) {
 	return dst, fmt.Errorf("request %d is not known", r.Command)
 }
 
-// ReadRequest reads what an inspector sends next. Where the stream ends the error is io.EOF. What is
-// no request is a *receivers.Error.
+// ReadRequest reads what an inspector sends next. Where the stream ends the error is io.EOF. What
+// is no request is a *receivers.Error.
 func ReadRequest(in *bufio.Reader, d Dialect) (r Request, err error) {
 	i := input{in: in}
 	text := func() string {

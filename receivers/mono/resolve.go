@@ -16,14 +16,7 @@ const fewTexts = 4096
 
 // refresh forgets all references if the sink has refused one.
 func (a *agent) refresh() {
-	gen := a.gen
-	if a.queue != nil {
-		if a.queue.Stale() {
-			gen++
-		}
-	} else {
-		gen = a.s.queue.Generation()
-	}
+	gen := a.Queue.Generation()
 	if gen == a.gen {
 		return
 	}
@@ -36,7 +29,7 @@ func (a *agent) refresh() {
 // resolve makes the sink find or make the series of those counters at the positions which that have
 // a value and no reference, all with one request.
 func (a *agent) resolve(at rra.Time, which []int) {
-	rs, tick := a.dec.Readings(), a.s.asks.Tick(a.now)
+	rs, tick := a.dec.Readings(), a.s.Asks.Tick(a.now)
 	var reqs []receivers.Request
 	var positions []int
 	for _, i := range which {
@@ -47,7 +40,7 @@ func (a *agent) resolve(at rra.Time, which []int) {
 	if len(reqs) == 0 {
 		return
 	}
-	_ = a.s.asks.Resolve(a.ctx, reqs) // it is logged, and add counts what it costs
+	_ = a.s.Asks.Resolve(a.ctx, reqs) // it is logged, and add counts what it costs
 	taken := make(map[core.Ref]bool)
 	for i := range a.series {
 		taken[a.series[i].Ref] = true
@@ -72,7 +65,7 @@ var errTwice = errors.New("two counters have one name")
 func (a *agent) request(c *Counter, at rra.Time) receivers.Request {
 	kept := *c
 	return receivers.Request{
-		Identity: Identify(a.peer, c), Sender: a.host, Time: at, Relabel: true, Widen: true,
+		Identity: Identify(a.Peer, c), Sender: a.Host, Time: at, Relabel: true, Widen: true,
 		Define: func(step int64) *rra.Definition { return Define(&kept, cmp.Or(step, a.s.set.step)) },
 		Fits:   func(d *rra.Definition) bool { return fits(d, &kept) },
 	}
@@ -87,9 +80,9 @@ func (a *agent) describe(q *receivers.Queue) {
 		if r.Removed {
 			continue
 		}
-		d := describe(Identify(a.peer, &r.Counter).Path, a.host, &r.Counter, rra.Time(a.now.UnixMicro()))
+		d := describe(Identify(a.Peer, &r.Counter).Path, a.Host, &r.Counter, rra.Time(a.now.UnixMicro()))
 		// An agent that connects again announces the same, which need not be written again.
-		m, err := a.s.sink.Metadata(a.ctx, d.Path)
+		m, err := a.s.Sink.Metadata(a.ctx, d.Path)
 		if err == nil && m.Text == "" && slices.Equal(m.Attributes, d.Attributes) {
 			continue
 		}

@@ -3,15 +3,13 @@ package mono
 import (
 	"context"
 	"errors"
-	"io"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/allowance"
-	"github.com/rondo-db/rondo/internal/loglimit"
-	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/streams"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -21,17 +19,10 @@ const maxHeld = 256 << 20
 
 // A server is the receiver.
 type server struct {
-	receivers.Counters
-	cfg     receivers.Config
+	streams.Server
 	set     settings
-	sink    receivers.Sink
-	asks    *receivers.Resolver
-	tcp     *sockets.TCP // nil: only files are read
-	files   []*recording
-	queue   *receivers.SharedQueue
 	held    atomic.Int64         // by the decoders of all agents, in bytes
 	carried allowance.Allowances // values carried forward for the agents of one address
-	lines   loglimit.Limit[string]
 
 	maxHeld    int64
 	answerTime time.Duration // how long an agent may take to answer
@@ -42,12 +33,9 @@ type server struct {
 
 // An agent is one connection, or one file that an agent has recorded.
 type agent struct {
+	*streams.Stream
 	s     *server
-	peer  string
-	host  string // whom new series are counted against
 	since time.Time
-	conn  *sockets.Conn    // nil for a file
-	queue *receivers.Queue // of a file; nil: all agents share the server's
 
 	// writing is held while a request is written, because requests are answered in the order in
 	// which they are written. It is locked before mu.
@@ -65,8 +53,7 @@ type agent struct {
 	greeted   bool // the hello has come, and the agent is to be asked for counters
 	samples   uint64
 	last      rra.Time        // time of the last sample
-	ctx       context.Context // during decode, as is in
-	in        io.Reader       // the connection or file
+	ctx       context.Context // during decode
 	now       time.Time       // when the bytes at hand were read
 	gen       uint64          // generation of the references
 	held      int             // bytes counted in server.held
@@ -93,19 +80,19 @@ func (a *agent) position(index int16) (int, bool) {
 // bad counts and logs the error that ends the stream.
 func (a *agent) bad(err error) {
 	a.s.Drop(receivers.ReasonOf(err), 1)
-	if ok, held := a.s.lines.Allow(a.host, a.s.cfg.Now()); ok {
+	if ok, held := a.s.Lines.Allow(a.Host, a.s.Config.Now()); ok {
 		var e *receivers.Error
 		offset := 0
 		if errors.As(err, &e) {
 			offset = e.Offset
 		}
-		a.s.cfg.Logger.Warn("mono: stream ends", "peer", a.peer, "offset", offset, "err", err, "held_back_lines", held)
+		a.s.Config.Logger.Warn("mono: stream ends", "peer", a.Peer, "offset", offset, "err", err, "held_back_lines", held)
 	}
 }
 
 func (a *agent) log(key, what string, args ...any) {
-	if ok, held := a.s.lines.Allow(key, a.now); ok {
-		a.s.cfg.Logger.Warn("mono: "+what, append(args, "peer", a.peer, "held_back_lines", held)...)
+	if ok, held := a.s.Lines.Allow(key, a.now); ok {
+		a.s.Config.Logger.Warn("mono: "+what, append(args, "peer", a.Peer, "held_back_lines", held)...)
 	}
 }
 

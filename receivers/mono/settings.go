@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/streams"
 )
 
 var (
@@ -61,7 +62,6 @@ func parseWanted(s string) (wanted, error) {
 
 // settings are the values of the protocol's flags.
 type settings struct {
-	files   []string
 	dialect Dialect
 	add     []wanted
 	carried int   // values a second
@@ -70,11 +70,8 @@ type settings struct {
 }
 
 func configure(cfg receivers.Config) (s settings, err error) {
-	s.files = cfg.OptionValues(flagFile)
-	for _, name := range s.files {
-		if err := checkRecording(name); err != nil {
-			return settings{}, flagFile.Wrong(err)
-		}
+	if err := streams.Check(cfg, flagFile); err != nil {
+		return settings{}, err
 	}
 	if s.dialect, err = ParseDialect(cfg.Option(flagDialect)); err != nil {
 		return settings{}, flagDialect.Wrong(err)

@@ -1,6 +1,7 @@
 package mono
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
@@ -27,7 +28,14 @@ func TestStoreCaptures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.(*server).readFiles(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- r.Serve(ctx) }()
+		eventually(t, "the file is stored", func() bool { return r.Stats().Samples == uint64(n) })
+		cancel()
+		if err := <-served; err != nil {
+			t.Fatal(err)
+		}
 		return r.Stats()
 	}
 	if st := read(); st.Dropped != [receivers.NumReasons]uint64{} || st.Samples != uint64(n) {
@@ -112,7 +120,7 @@ func TestStoreLimit(t *testing.T) {
 // TestSampleAllocates: a sample costs no memory once its series are known.
 func TestSampleAllocates(t *testing.T) {
 	a, samples := workload(t, 100, 0)
-	defer a.s.queue.Stop()
+	defer a.Queue.Stop()
 	feed := a.feeder(t)
 	run := func() {
 		for _, b := range samples {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/streams"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
@@ -114,24 +115,27 @@ func BenchmarkEncode(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(names)), "ns/value")
 }
 
-// newBenchServer returns a receiver whose sink keeps nothing, with its queue running until the
-// benchmark ends.
+// newBenchServer returns a receiver whose sink keeps nothing.
 func newBenchServer(b testing.TB) *server {
 	b.Helper()
 	r, err := newServer(receivers.Config{}, new(receivertest.Nowhere))
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := r.(*server)
-	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, s.cfg)
-	b.Cleanup(s.queue.Stop)
-	return s
+	return r.(*server)
+}
+
+// stream returns a stream of a peer, with its queue running until the benchmark ends.
+func (s *server) stream(b testing.TB, in *bytes.Reader) *source {
+	q := receivers.NewSharedQueue(s.Sink, &s.Counters, s.Config)
+	b.Cleanup(q.Stop)
+	return s.newSource(&streams.Stream{Reader: in, Peer: "10.0.0.1", Host: "10.0.0.1", Queue: q})
 }
 
 // feedAll feeds p through in, in pieces as a connection reads them.
 func (c *source) feedAll(in *bytes.Reader, p []byte) {
 	in.Reset(p)
-	_ = c.decode(context.Background(), in) // io.EOF
+	_ = c.decode(context.Background()) // io.EOF
 }
 
 // BenchmarkReceive is all of a receiver but the socket and the store: decode, look up, add to a
@@ -141,8 +145,8 @@ func BenchmarkReceive(b *testing.B) {
 		b.Run(bm.name, func(b *testing.B) {
 			w := newWorkload(b, bm.names, bm.indexes, bm.rise)
 			s := newBenchServer(b)
-			c := s.newSource("10.0.0.1", "10.0.0.1")
 			in := new(bytes.Reader)
+			c := s.stream(b, in)
 			c.feedAll(in, w.define)
 			c.feedAll(in, w.rounds[0])
 			b.SetBytes(int64(w.bytes()))
@@ -164,8 +168,8 @@ func BenchmarkReceive(b *testing.B) {
 func TestReceiveAllocates(t *testing.T) {
 	w := newWorkload(t, 50, 100, 1<<16)
 	s := newBenchServer(t)
-	c := s.newSource("10.0.0.1", "10.0.0.1")
 	in := new(bytes.Reader)
+	c := s.stream(t, in)
 	c.feedAll(in, w.define)
 	for range 100 { // the queue's batches grow to their size
 		for _, r := range w.rounds {

@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/internal/seeds"
 )
 
-// streams are some that mean something, each with its reason.
-func streams(t testing.TB) [][]byte {
+// someStreams are some that mean something, each with its reason.
+func someStreams(t testing.TB) [][]byte {
 	var out [][]byte
 	for _, c := range readCaptures(t) { // each case of the page
 		out = append(out, c.bytes)
@@ -45,7 +45,7 @@ func streams(t testing.TB) [][]byte {
 // FuzzDecode: no stream crashes the decoder or makes it allocate out of proportion; however it is
 // cut up, it means what the model says; and what it means comes out again after it was encoded.
 func FuzzDecode(f *testing.F) {
-	for i, b := range streams(f) {
+	for i, b := range someStreams(f) {
 		f.Add(b, uint64(i))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, seed uint64) { checkStream(t, b, seed) })

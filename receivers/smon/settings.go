@@ -20,14 +20,12 @@ var (
 
 // settings are the values of the protocol's flags.
 type settings struct {
-	files []string
 	kinds kinds
 	step  int64 // seconds
 	tcp   sockets.TCPOptions
 }
 
 func configure(cfg receivers.Config) (s settings, err error) {
-	s.files = cfg.OptionValues(flagFile)
 	if s.kinds, err = parseKinds(cfg.OptionValues(flagKind)); err != nil {
 		return settings{}, flagKind.Wrong(err)
 	}

@@ -3,13 +3,14 @@ package smon
 import (
 	"cmp"
 	"context"
+	"errors"
 	"hash/maphash"
-	"net"
-	"sync"
+	"io"
 
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/streams"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -20,7 +21,7 @@ var Protocol = receivers.Protocol{
 	Network: "tcp",
 	Usage:   "TCP `address` that smon token streams are sent to; the protocol has no usual port",
 	Flags:   append([]receivers.Flag{flagFile, flagKind, flagStep}, flagConns.All()...),
-	Enabled: func(c receivers.Config) bool { return c.Address != "" || len(c.OptionValues(flagFile)) > 0 },
+	Enabled: streams.Enabled(flagFile),
 	Default: func(c receivers.Config, step int64) *rra.Definition {
 		s, _ := configure(c) // Check says what is wrong
 		return define(rra.Gauge, cmp.Or(step, s.step))
@@ -29,63 +30,53 @@ var Protocol = receivers.Protocol{
 	New:   newServer,
 }
 
+// A server is the receiver.
+type server struct {
+	streams.Server
+	set  settings
+	held *limit.Limit // bytes of memory that streams take, by address
+	seed maphash.Seed // of the hashes of texts
+}
+
 func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
-	cfg = cfg.WithDefaults()
 	set, err := configure(cfg)
 	if err != nil {
 		return nil, err
 	}
-	s := &server{
-		cfg: cfg, set: set, sink: sink, asks: receivers.NewResolver(sink, cfg, "smon"), seed: maphash.MakeSeed(), held: limit.New(maxHeld, maxHostHeld),
-	}
-	if s.files, err = openFiles(set.files); err != nil {
-		return nil, flagFile.Wrong(err)
-	}
-	if cfg.Address == "" && cfg.Listener == nil {
-		return s, nil
-	}
-	set.tcp.Traffic = &s.Traffic
-	s.tcp, err = sockets.ListenTCP(set.tcp)
+	s := &server{set: set, seed: maphash.MakeSeed(), held: limit.New(maxHeld, maxHostHeld)}
+	err = s.Open(cfg, sink, streams.Options{Protocol: "smon", Files: flagFile, TCP: set.tcp, Live: true})
 	if err != nil {
-		_ = s.Close() // the first error counts
 		return nil, err
 	}
 	return s, nil
 }
 
-// Addr is where it listens; nil: only files are read.
-func (s *server) Addr() net.Addr {
-	if s.tcp == nil {
-		return nil
-	}
-	return s.tcp.Addr()
-}
-
-// Close closes the socket and the files.
-func (s *server) Close() error {
-	for _, f := range s.files {
-		f.close()
-	}
-	if s.tcp == nil {
-		return nil
-	}
-	return s.tcp.Close()
-}
-
 // Serve reads files and connections until ctx ends. It goes on when all files have been read.
-func (s *server) Serve(ctx context.Context) error {
-	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, s.cfg)
-	defer s.queue.Stop()
-	ctx, cancel := context.WithCancel(ctx)
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	defer cancel()
-	for _, f := range s.files {
-		reading.Go(func() { s.readFile(ctx, f) })
+func (s *server) Serve(ctx context.Context) error { return s.Read(ctx, s.handle) }
+
+// skipBytes is how many bytes of an invalid stream are skipped before its connection is closed.
+const skipBytes = 1 << 20
+
+var errNonsense = errors.New("nothing but nonsense")
+
+// handle reads one stream to its end.
+func (s *server) handle(ctx context.Context, st *streams.Stream) {
+	c := s.newSource(st)
+	defer c.release()
+	switch err := c.decode(ctx); {
+	case errors.Is(err, errNonsense):
+		c.closed("nothing but nonsense, the connection is closed")
+	case errors.Is(err, sockets.ErrIdle):
+		c.closed("sender is silent, its connection is closed")
+	case c.Conn != nil:
+	case errors.Is(err, io.EOF):
+		s.Config.Logger.Info("smon: file has ended", "file", c.File)
+	case ctx.Err() == nil:
+		s.Config.Logger.Error("smon: file not read on", "file", c.File, "err", err)
 	}
-	if s.tcp == nil {
-		<-ctx.Done()
-		return nil
-	}
-	return s.tcp.Serve(ctx, s.handle)
+}
+
+// closed logs why a connection is closed.
+func (c *source) closed(why string) {
+	c.s.Lines.Log(c.s.Config.Logger.Info, "closed "+c.Host, c.s.Config.Now(), "smon: "+why, "peer", c.Peer)
 }

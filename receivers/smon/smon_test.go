@@ -46,7 +46,7 @@ func suite(t testing.TB) receivertest.Case {
 			[]byte("\x00\x06ssuite\x01\xf2\x00\xff\xffhello"), // a text that comes in small part
 		},
 	}
-	c.Garbage = streams(t)
+	c.Garbage = someStreams(t)
 	return c
 }
 

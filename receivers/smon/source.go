@@ -3,11 +3,11 @@ package smon
 import (
 	"cmp"
 	"context"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/streams"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -15,10 +15,8 @@ import (
 // bytes of one read are decoded. Then missing references are asked for together, and all values are
 // handed over in order.
 type source struct {
+	*streams.Stream
 	s      *server
-	peer   string
-	host   string           // whom new series are counted against
-	queue  *receivers.Queue // of a file; nil: all connections share the server's
 	dec    Decoder
 	refs   cache
 	gen    uint64 // generation of the references
@@ -31,8 +29,7 @@ type source struct {
 	elements uint64           // decoded and not counted yet
 	fault    *receivers.Error // why the stream is invalid, until that is logged
 
-	ctx    context.Context        // during decode, as is in
-	in     io.Reader              // the connection or file
+	ctx    context.Context        // during decode
 	at     rra.Time               // when the bytes at hand were read
 	second uint32                 // the same in seconds since 1970
 	tick   uint32                 // the same in ticks
@@ -58,15 +55,15 @@ const (
 	resolveMost = 256      // series that are asked for together
 )
 
-func (s *server) newSource(peer, host string) *source {
-	c := &source{s: s, peer: peer, host: host, texts: texts{seed: s.seed}}
+func (s *server) newSource(st *streams.Stream) *source {
+	c := &source{s: s, Stream: st, texts: texts{seed: s.seed}}
 	c.add = c.addTo
 	return c
 }
 
 // decode reads a stream to its end.
-func (c *source) decode(ctx context.Context, in io.Reader) error {
-	c.ctx, c.in = ctx, in
+func (c *source) decode(ctx context.Context) error {
+	c.ctx = ctx
 	return c.dec.Decode(c, c)
 }
 
@@ -81,13 +78,13 @@ func (c *source) Read(p []byte) (int, error) {
 	if err := c.count(); err != nil {
 		return 0, err
 	}
-	if skipped, _ := c.dec.Skipped(); skipped > skipBytes && c.queue == nil {
+	if skipped, _ := c.dec.Skipped(); skipped > skipBytes && c.Conn != nil {
 		return 0, errNonsense
 	}
-	n, err := c.in.Read(p)
-	now := c.s.cfg.Now()
-	c.at, c.second, c.tick = timeOf(now), uint32(now.Unix()), c.s.asks.Tick(now)
-	if gen := c.generation(); gen != c.gen {
+	n, err := c.Stream.Read(p)
+	now := c.s.Config.Now()
+	c.at, c.second, c.tick = timeOf(now), uint32(now.Unix()), c.s.Asks.Tick(now)
+	if gen := c.Queue.Generation(); gen != c.gen {
 		c.gen = gen
 		c.forget()
 	}
@@ -99,16 +96,6 @@ func (c *source) Read(p []byte) (int, error) {
 // that come twice a second. Microseconds would make the rows of gauges more than twice as large.
 // docs/wire/smon.md compares the three.
 func timeOf(t time.Time) rra.Time { return rra.Time(t.UnixMilli() * 1000) }
-
-func (c *source) generation() uint64 {
-	if c.queue != nil {
-		if c.queue.Stale() {
-			return c.gen + 1
-		}
-		return c.gen
-	}
-	return c.s.queue.Generation()
-}
 
 // count updates the counts of memory and series. The error says that all streams together take too
 // much memory: this one is invalid then.
@@ -127,11 +114,11 @@ func (c *source) count() (err error) {
 
 // hold counts the n bytes that the stream holds now, if that is within the limits.
 func (c *source) hold(n int) bool {
-	if n > c.held && !c.s.held.Take(c.host, int64(n-c.held)) {
+	if n > c.held && !c.s.held.Take(c.Host, int64(n-c.held)) {
 		return false
 	}
 	if n < c.held {
-		c.s.held.Give(c.host, int64(c.held-n))
+		c.s.held.Give(c.Host, int64(c.held-n))
 	}
 	c.held = n
 	return true
@@ -179,7 +166,7 @@ func (c *source) String(t *Token, index []uint64, text []byte) {
 	i, ok := c.refs.find(t, index)
 	if !ok {
 		i = c.find(t, index)
-		c.refs.entries[i].place = c.texts.place(Identify(c.peer, t, index).Path)
+		c.refs.entries[i].place = c.texts.place(Identify(c.Peer, t, index).Path)
 	}
 	c.texts.say(c.refs.entries[i].place, t, text, c.second)
 	if c.texts.size > queuedTexts {
@@ -211,7 +198,7 @@ func (c *source) report() {
 	}
 	c.fault = nil
 	c.s.Drop(err.Reason, 1)
-	c.s.lines.Log(c.s.cfg.Logger.Warn, c.host, c.s.cfg.Now(), "smon: stream is skipped until a reset", "peer", c.peer, "offset", err.Offset, "err", err)
+	c.s.Lines.Log(c.s.Config.Logger.Warn, c.Host, c.s.Config.Now(), "smon: stream is skipped until a reset", "peer", c.Peer, "offset", err.Offset, "err", err)
 }
 
 // forget hands over values and texts that wait, and forgets all references.
@@ -229,32 +216,22 @@ func (c *source) flush() {
 	for asked := range slices.Chunk(c.asked, resolveMost) {
 		c.resolve(asked)
 	}
-	if c.queue != nil {
-		c.addTo(c.queue)
-		c.queue.Flush()
-	} else {
-		c.s.queue.Do(c.add)
-	}
+	c.Queue.Do(c.add)
 	c.asked, c.values = c.asked[:0], c.values[:0]
 }
 
 // addTo adds values and texts that wait to q.
 func (c *source) addTo(q *receivers.Queue) {
-	for i, v := range c.values {
+	for _, v := range c.values {
 		e := &c.refs.entries[v.entry]
 		if e.Ref == 0 {
 			c.s.Drop(e.Why, 1)
 			continue
 		}
-		if c.queue != nil && q.Room(c.ctx) != nil {
-			// The server is stopping. It does not wait for the rest of a file.
-			c.s.Drop(receivers.Overload, uint64(len(c.values)-i))
-			break
-		}
 		c.one[0] = rra.Uint(v.v)
 		q.Add(e.Ref, c.at, c.one[:])
 	}
-	c.texts.describe(q, c.host, c.at, c.second)
+	c.texts.describe(q, c.Host, c.at, c.second)
 }
 
 // resolve makes the sink find or make the series of entries.
@@ -263,7 +240,7 @@ func (c *source) resolve(entries []uint32) {
 	for k, i := range entries {
 		reqs[k] = c.request(&c.refs.entries[i])
 	}
-	_ = c.s.asks.Resolve(c.ctx, reqs) // it is logged, and addTo counts what it costs
+	_ = c.s.Asks.Resolve(c.ctx, reqs) // it is logged, and addTo counts what it costs
 	for k, i := range entries {
 		e := &c.refs.entries[i]
 		e.asked, e.Series = false, reqs[k].Series(c.tick)
@@ -276,8 +253,8 @@ func (c *source) resolve(entries []uint32) {
 func (c *source) request(e *entry) receivers.Request {
 	t := e.token
 	return receivers.Request{
-		Identity: Identify(c.peer, t, c.refs.at(e)),
-		Sender:   c.host,
+		Identity: Identify(c.Peer, t, c.refs.at(e)),
+		Sender:   c.Host,
 		Time:     c.at,
 		Widen:    true,
 		Define: func(step int64) *rra.Definition {

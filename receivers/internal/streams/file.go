@@ -1,11 +1,10 @@
-package smon
+package streams
 
 import (
 	"context"
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -29,7 +28,7 @@ type file struct {
 	// Of a file that waits. Another goroutine reads, because standard input has no deadlines. If it
 	// still waits when the context ends, it does so until the file is closed or has something to
 	// read.
-	buf   [readBytes]byte
+	buf   []byte
 	got   chan result // has room for the one result; nil: the other goroutine does not read into buf
 	reads int         // since the context has ended
 }
@@ -47,39 +46,44 @@ const (
 	lastReads = 32
 )
 
-// openFiles opens files. The peer of a file is its FilePeer, and the second file with the same one
-// has #2 behind it.
-func openFiles(names []string) (files []*file, err error) {
-	peers := make(map[string]int)
-	for _, name := range names {
-		f, err := openFile(name)
-		if err != nil {
-			for _, f := range files {
-				f.close()
-			}
-			return nil, err
-		}
-		if peers[f.peer]++; peers[f.peer] > 1 {
-			f.peer += "#" + strconv.Itoa(peers[f.peer])
-		}
-		files = append(files, f)
+// typeOf returns the type of a file. The error says that it cannot be read: unless it is live, it
+// must be a recording.
+func typeOf(name string, live bool) (fs.FileMode, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, err
 	}
-	return files, nil
+	mode := info.Mode().Type()
+	switch {
+	case mode != 0 && !live: // opening a pipe would wait for its writer
+		return 0, fmt.Errorf("%s is no file", name)
+	case mode.IsDir():
+		return 0, fmt.Errorf("%s is a folder", name)
+	}
+	return mode, nil
 }
 
-func openFile(name string) (*file, error) {
-	if name == standardInput {
+// Check returns an error if a file that a flag names cannot be a recording.
+func Check(c receivers.Config, files receivers.Flag) error {
+	for _, name := range c.OptionValues(files) {
+		if _, err := typeOf(name, false); err != nil {
+			return files.Wrong(err)
+		}
+	}
+	return nil
+}
+
+// openFile opens a file. Its peer is its FilePeer.
+func openFile(name string, live bool) (*file, error) {
+	if live && name == standardInput {
 		return &file{File: os.Stdin, peer: inputPeer, wait: true}, nil
 	}
-	info, err := os.Stat(name)
+	mode, err := typeOf(name, live)
 	if err != nil {
 		return nil, err
 	}
-	mode, flags := info.Mode().Type(), os.O_RDONLY
-	switch {
-	case mode&fs.ModeDir != 0:
-		return nil, fmt.Errorf("%s is a folder", name)
-	case mode&fs.ModeNamedPipe != 0:
+	flags := os.O_RDONLY
+	if mode&fs.ModeNamedPipe != 0 {
 		flags = os.O_RDWR // so that opening does not wait for a writer, and one that goes is not the end
 	}
 	f, err := os.OpenFile(name, flags, 0)
@@ -108,10 +112,11 @@ func (f *file) Read(p []byte) (n int, err error) {
 	}
 	if f.got == nil {
 		f.got = make(chan result, 1)
-		go func(got chan<- result) {
-			n, err := f.File.Read(f.buf[:min(len(p), len(f.buf))])
+		f.buf = append(f.buf, make([]byte, max(len(p)-len(f.buf), 0))...)
+		go func(got chan<- result, buf []byte) {
+			n, err := f.File.Read(buf)
 			got <- result{n, err}
-		}(f.got)
+		}(f.got, f.buf[:len(p)])
 	}
 	var late <-chan time.Time
 	done := f.ctx.Done()
