@@ -14,31 +14,23 @@ var ErrNoArchive = errors.New("the RRD does not contain an RRA matching the chos
 // back farthest is best, and then the one with the nearest resolution. The first of equal archives
 // wins. The end of the range does not matter.
 func (d *Definition) Choose(last int64, cf CF, start, resolution int64) (int, error) {
-	best, bestCovers := -1, false
-	var bestMiss, bestOff int64
+	return d.choose(last, cf, start, func(step int64) int64 { return max(step-resolution, resolution-step) })
+}
+
+// choose returns the index of the first archive that reaches back farthest, but not behind start,
+// and of those the one whose seconds in a row off makes the least number.
+func (d *Definition) choose(last int64, cf CF, start int64, off func(step int64) int64) (int, error) {
+	best, bestMiss, bestOff := -1, int64(0), int64(0)
 	for i := range d.Archives {
 		a := &d.Archives[i]
 		if !a.Serves(cf) {
 			continue
 		}
 		from, _ := d.Window(i, last)
-		step := d.Step * a.PDPs
-		miss := max(0, from-start)
-		off := step - resolution
-		if off < 0 {
-			off = -off
+		miss, o := max(0, from-start), off(d.Step*a.PDPs)
+		if best < 0 || miss < bestMiss || miss == bestMiss && o < bestOff {
+			best, bestMiss, bestOff = i, miss, o
 		}
-		covers := miss == 0
-		switch {
-		case best < 0, covers && !bestCovers:
-		case covers != bestCovers:
-			continue
-		case covers && off >= bestOff:
-			continue
-		case !covers && (miss > bestMiss || miss == bestMiss && off >= bestOff):
-			continue
-		}
-		best, bestCovers, bestMiss, bestOff = i, covers, miss, off
 	}
 	if best < 0 {
 		return 0, ErrNoArchive
@@ -72,31 +64,10 @@ func (d *Definition) Window(archive int, last int64) (from, to int64) {
 // the coarsest one that is fine enough is best; if none is fine enough, the finest is. Among
 // archives that do not reach back, the one that reaches back farthest is best.
 func (d *Definition) ChooseFiner(last int64, cf CF, start, resolution int64) (int, error) {
-	best := -1
-	var bestMiss, bestStep int64
-	for i := range d.Archives {
-		a := &d.Archives[i]
-		if !a.Serves(cf) {
-			continue
+	return d.choose(last, cf, start, func(step int64) int64 {
+		if step <= resolution { // fine enough: better than any that is not
+			return -step
 		}
-		from, _ := d.Window(i, last)
-		miss, step := max(0, from-start), d.Step*a.PDPs
-		fine, bestFine := step <= resolution, bestStep <= resolution
-		switch {
-		case best < 0 || miss < bestMiss:
-		case miss > bestMiss || step == bestStep:
-			continue
-		case fine != bestFine:
-			if !fine {
-				continue
-			}
-		case fine == (step < bestStep): // of two that are fine enough the coarser, else the finer
-			continue
-		}
-		best, bestMiss, bestStep = i, miss, step
-	}
-	if best < 0 {
-		return 0, ErrNoArchive
-	}
-	return best, nil
+		return step
+	})
 }
