@@ -78,12 +78,12 @@ func newArchive(cf CF, rows int64, partner int) Archive {
 
 // parseArchive parses RRA:CF:…. As in rrdtool, it ignores empty fields.
 func parseArchive(arg string, step int64) (archiveText, error) {
-	fields := strings.FieldsFunc(strings.TrimPrefix(arg, "RRA:"), func(r rune) bool { return r == ':' })
-	if len(fields) == 0 {
+	words := strings.FieldsFunc(strings.TrimPrefix(arg, "RRA:"), func(r rune) bool { return r == ':' })
+	if len(words) == 0 {
 		return archiveText{}, refuse("Expected at least 4 arguments for RRA but got 0")
 	}
 	// The name of the CF ends at the first character that is not a capital letter.
-	name := fields[0]
+	name := words[0]
 	if i := strings.IndexFunc(name, func(r rune) bool { return r < 'A' || r > 'Z' }); i >= 0 {
 		name = name[:i]
 	}
@@ -93,159 +93,127 @@ func parseArchive(arg string, step int64) (archiveText, error) {
 		return archiveText{}, refuse("Unrecognized consolidation function %s", name)
 	}
 	t := archiveText{Archive: newArchive(cf, 0, -1)}
-	for i, field := range fields[1:] {
-		if i+1 >= maxFields && len(fields) > maxFields {
-			return archiveText{}, refuse("Unknown error")
+	fields, need := fieldsOf(cf)
+	for i, word := range words[1:] {
+		switch {
+		case i+1 >= maxFields:
+			err = refuse("Unknown error")
+		case i >= len(fields):
+			err = refuse("Unexpected extra argument for consolidation function %s", cf)
+		default:
+			err = fields[i](&t, word, step)
 		}
-		if err := t.set(i+1, field, step); err != nil {
+		if err != nil {
 			return archiveText{}, err
 		}
 	}
-	if need := needFields(cf); len(fields) < need {
-		return archiveText{}, refuse("Expected at least %d arguments for RRA but got %d", need, len(fields))
+	if len(words) < need {
+		return archiveText{}, refuse("Expected at least %d arguments for RRA but got %d", need, len(words))
 	}
 	return t, nil
 }
 
-// needFields returns how many fields an archive needs, its CF included.
-func needFields(cf CF) int {
+// An archiveField parses one field of an archive of a series with a step in seconds.
+type archiveField func(t *archiveText, word string, step int64) error
+
+// fieldsOf returns the fields behind the CF of an archive, and how many it needs, its CF included.
+// rrdtool takes the last of two fields of one meaning.
+func fieldsOf(cf CF) (fields []archiveField, need int) {
+	rows, partner := (*archiveText).setRows, (*archiveText).setPartner
 	switch cf {
-	case HWPredict, MHWPredict, Failures:
-		return 5
-	case DevPredict, DevSeasonal:
-		return 3
-	}
-	return 4
-}
-
-// set parses field i of an archive. Field 0 is its CF.
-func (t *archiveText) set(i int, field string, step int64) error {
-	if t.CF.classical() {
-		return t.setClassical(i, field, step)
-	}
-	if i == 1 {
-		return t.setRows(field, step)
-	}
-	switch t.CF {
 	case HWPredict, MHWPredict:
-		return t.setPredictor(i, field)
+		return []archiveField{rows, alphaField, betaField, (*archiveText).setPeriod, (*archiveText).link}, 5
 	case Seasonal, DevSeasonal:
-		return t.setSeasonal(i, field)
+		need = 4
+		if cf == DevSeasonal {
+			need = 3
+		}
+		return []archiveField{rows, gammaField, partner, (*archiveText).setOption, partner}, need
+	case DevPredict:
+		return []archiveField{rows, partner}, 3
 	case Failures:
-		return t.setFailures(i, field)
+		return []archiveField{rows, (*archiveText).setThreshold, (*archiveText).setWindow, partner, partner}, 5
 	}
-	if i > 2 {
-		return t.extra()
-	}
-	t.Partner = leadingInt(field) - 1
-	return nil
+	return []archiveField{xffField, (*archiveText).setPDPs, rows}, 4
 }
 
-func (t *archiveText) extra() error {
-	return refuse("Unexpected extra argument for consolidation function %s", t.CF)
+// The fields that are numbers between 0 and 1. NaN passes here, and not when the definition is
+// checked.
+var (
+	xffField   = unitField("xff", func(a *Archive) *float64 { return &a.XFF }, func(v float64) bool { return v < 0 || v >= 1 })
+	alphaField = unitField("alpha", func(a *Archive) *float64 { return &a.Alpha }, func(v float64) bool { return v <= 0 || v >= 1 })
+	betaField  = unitField("beta", func(a *Archive) *float64 { return &a.Beta }, func(v float64) bool { return v < 0 || v > 1 })
+	gammaField = unitField("gamma", func(a *Archive) *float64 { return &a.Gamma }, func(v float64) bool { return v <= 0 || v >= 1 })
+)
+
+func unitField(name string, of func(*Archive) *float64, outside func(v float64) bool) archiveField {
+	return func(t *archiveText, word string, _ int64) error {
+		v, err := parseExact(word)
+		if err != nil || outside(v) {
+			return refuse("Invalid %s: must be between 0 and 1", name)
+		}
+		*of(&t.Archive) = v
+		return nil
+	}
 }
 
-func (t *archiveText) setClassical(i int, field string, step int64) error {
-	switch i {
-	case 1:
-		v, err := parseExact(field)
-		if err != nil || v < 0 || v >= 1 {
-			return refuse("Invalid xff: must be between 0 and 1")
-		}
-		t.XFF = v
-	case 2:
-		v, err := ParseScaled(field, step)
-		if err != nil {
-			return archiveError("Invalid step", field, "pdps", err)
-		}
-		t.PDPs = v
-	case 3:
-		if t.PDPs > maxRowTime/step {
-			return &FieldError{"pdps", fmt.Sprintf("a row of %d steps of %d s is too long", t.PDPs, step)}
-		}
-		return t.setRows(field, step*t.PDPs)
-	default:
-		return t.extra()
+func (t *archiveText) setPDPs(word string, step int64) (err error) {
+	if t.PDPs, err = ParseScaled(word, step); err != nil {
+		return archiveError("Invalid step", word, "pdps", err)
 	}
 	return nil
 }
 
-func (t *archiveText) setRows(field string, divisor int64) error {
-	v, err := ParseScaled(field, divisor)
-	if err != nil {
-		return archiveError("Invalid row count", field, "rows", err)
+func (t *archiveText) setRows(word string, step int64) (err error) {
+	if t.PDPs > maxRowTime/step {
+		return &FieldError{"pdps", fmt.Sprintf("a row of %d steps of %d s is too long", t.PDPs, step)}
 	}
-	t.Rows = v
+	if t.Rows, err = ParseScaled(word, step*t.PDPs); err != nil {
+		return archiveError("Invalid row count", word, "rows", err)
+	}
 	return nil
 }
 
 // archiveError turns an error of ParseScaled into one of an archive.
-func archiveError(what, field, name string, err error) error {
+func archiveError(what, word, name string, err error) error {
 	var own *FieldError
 	if errors.As(err, &own) {
 		return &FieldError{name, own.Err}
 	}
-	return refuse("%s %s: %v", what, field, err)
+	return refuse("%s %s: %v", what, word, err)
 }
 
-func (t *archiveText) setPredictor(i int, field string) error {
-	switch i {
-	case 2, 3:
-		v, err := parseExact(field)
-		if i == 2 {
-			if err != nil || v <= 0 || v >= 1 {
-				return refuse("Invalid alpha: must be between 0 and 1")
-			}
-			t.Alpha = v
-			return nil
-		}
-		if err != nil || v < 0 || v > 1 {
-			return refuse("Invalid beta: must be between 0 and 1")
-		}
-		t.Beta = v
-	case 4:
-		t.period = uint64(leadingInt(field))
-		if t.period > uint64(t.Rows) {
-			return refuse("Length of seasonal cycle exceeds length of HW prediction array")
-		}
-	case 5:
-		t.linked = true
-		t.Partner = leadingInt(field) - 1
-	}
+func (t *archiveText) setPartner(word string, _ int64) error {
+	t.Partner = leadingInt(word) - 1
 	return nil
 }
 
-func (t *archiveText) setSeasonal(i int, field string) error {
-	switch i {
-	case 2:
-		v, err := parseExact(field)
-		if err != nil || v <= 0 || v >= 1 {
-			return refuse("Invalid gamma: must be between 0 and 1")
-		}
-		t.Gamma = v
-	case 3:
-		t.Partner = leadingInt(field) - 1
-	case 4:
-		return t.setOption(field)
-	case 5: // rrdtool takes the last
-		t.Partner = leadingInt(field) - 1
+// link is setPartner of a predictor, which adds no archives then.
+func (t *archiveText) link(word string, step int64) error {
+	t.linked = true
+	return t.setPartner(word, step)
+}
+
+func (t *archiveText) setPeriod(word string, _ int64) error {
+	if t.period = uint64(leadingInt(word)); t.period > uint64(t.Rows) {
+		return refuse("Length of seasonal cycle exceeds length of HW prediction array")
 	}
 	return nil
 }
 
 // setOption parses smoothing-window=f. As in rrdtool, a text that ends before the number, even in
 // the middle of the name, is valid and has no effect.
-func (t *archiveText) setOption(field string) error {
+func (t *archiveText) setOption(word string, _ int64) error {
 	const name = "smoothing-window="
-	text, ok := strings.CutPrefix(field, name)
+	text, ok := strings.CutPrefix(word, name)
 	text = strings.TrimLeft(text, " \t\n\v\f\r")
-	if strings.HasPrefix(name, field) || ok && text == "" {
+	if strings.HasPrefix(name, word) || ok && text == "" {
 		return nil
 	}
 	v, n := scanFloat(text)
 	switch {
 	case !ok || n == 0:
-		return refuse("Invalid option %s", field)
+		return refuse("Invalid option %s", word)
 	case v < 0 || v > 1:
 		return refuse("Invalid smoothing-window %s: must be between 0 and 1", printf(v))
 	case math.IsNaN(v):
@@ -255,23 +223,20 @@ func (t *archiveText) setOption(field string) error {
 	return nil
 }
 
-func (t *archiveText) setFailures(i int, field string) error {
-	switch i {
-	case 2:
-		t.Threshold = leadingInt(field)
-		if t.Threshold < 1 || t.Threshold > maxWindow {
-			return refuse("Failure threshold is out of range 1, %d", maxWindow)
-		}
-	case 3:
-		t.Window = leadingInt(field)
-		switch {
-		case uint(t.Window) < uint(t.Threshold): // a negative one is too long
-			return refuse("Window length is shorter than the failure threshold")
-		case t.Window < 1 || t.Window > maxWindow:
-			return refuse("Window length is out of range 1, %d", maxWindow)
-		}
-	case 4, 5: // rrdtool takes the last
-		t.Partner = leadingInt(field) - 1
+func (t *archiveText) setThreshold(word string, _ int64) error {
+	if t.Threshold = leadingInt(word); t.Threshold < 1 || t.Threshold > maxWindow {
+		return refuse("Failure threshold is out of range 1, %d", maxWindow)
+	}
+	return nil
+}
+
+func (t *archiveText) setWindow(word string, _ int64) error {
+	t.Window = leadingInt(word)
+	switch {
+	case uint(t.Window) < uint(t.Threshold): // a negative one is too long
+		return refuse("Window length is shorter than the failure threshold")
+	case t.Window < 1 || t.Window > maxWindow:
+		return refuse("Window length is out of range 1, %d", maxWindow)
 	}
 	return nil
 }
