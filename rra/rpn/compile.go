@@ -111,7 +111,7 @@ func compilePrev(expr string, i int, text string, more bool, index map[string]in
 func (p *Program) bound() int {
 	depth, most := 0, 1
 	for i, n := range p.nodes {
-		depth += n.op.pushes()
+		depth += table[n.op].pushes
 		if n.op == opCopy {
 			copies := depth - 1
 			if i > 0 && p.nodes[i-1].op == opNumber && p.nodes[i-1].number < float64(copies) {
@@ -145,7 +145,7 @@ func (p *Program) Uses(i int) bool {
 func (p *Program) CheckCompute() error {
 	has := func(f func(n node) bool) bool { return slices.ContainsFunc(p.nodes, f) }
 	switch {
-	case has(func(n node) bool { return n.op.needsColumn() && n.op != opPrevOther }):
+	case has(func(n node) bool { return table[n.op].column && n.op != opPrevOther }):
 		return ErrComputeOperator
 	case len(p.nodes) > MaxComputeNodes:
 		return &NodesError{Nodes: len(p.nodes)}
@@ -181,7 +181,7 @@ func (p *Program) String() string {
 		case opPrevOther:
 			b.WriteString("PREV(" + p.vars[n.variable] + ")")
 		default:
-			b.WriteString(names[n.op])
+			b.WriteString(table[n.op].name)
 		}
 	}
 	return b.String()

@@ -43,131 +43,37 @@ func (m *machine) step(p *Program, i int) error {
 // arithmetic runs the operators that replace one to three elements by one.
 func (m *machine) arithmetic(o op) error {
 	top := len(m.stack) - 1
-	if v := m.stack; o.unary() {
+	if f := table[o].binary; f != nil {
+		if top < 1 {
+			return ErrUnderflow
+		}
+		m.stack[top-1] = f(m.stack[top-1], m.stack[top])
+		m.stack = m.stack[:top]
+		return nil
+	}
+	if f := table[o].unary; f != nil {
 		if top < 0 {
 			return ErrUnderflow
 		}
-		v[top] = unary(o, v[top])
+		m.stack[top] = f(m.stack[top])
 		return nil
 	}
-	if o == opIf || o == opLimit {
-		if top < 2 {
-			return ErrUnderflow
-		}
-		v := m.stack[top-2:]
-		m.stack = m.stack[:top-1]
-		if o == opIf {
-			if v[0] != 0 && !math.IsNaN(v[0]) {
-				v[0] = v[1]
-			} else {
-				v[0] = v[2]
-			}
-		} else if !(v[0] >= v[1] && v[0] <= v[2]) {
-			v[0] = math.NaN()
-		}
-		return nil
-	}
-	if top < 1 {
+	if top < 2 {
 		return ErrUnderflow
 	}
-	m.stack[top-1] = binary(o, m.stack[top-1], m.stack[top])
-	m.stack = m.stack[:top]
-	return nil
-}
-
-func (o op) unary() bool {
-	switch o {
-	case opSin, opCos, opAtan, opSqrt, opLog, opExp, opFloor, opCeil, opRound, opAbs, opRad2Deg, opDeg2Rad, opUn, opIsInf:
-		return true
-	}
-	return false
-}
-
-func unary(o op, v float64) float64 {
-	switch o {
-	case opSin:
-		return math.Sin(v)
-	case opCos:
-		return math.Cos(v)
-	case opAtan:
-		return math.Atan(v)
-	case opSqrt:
-		return math.Sqrt(v)
-	case opLog:
-		return math.Log(v)
-	case opExp:
-		return math.Exp(v)
-	case opFloor:
-		return math.Floor(v)
-	case opCeil:
-		return math.Ceil(v)
-	case opRound:
-		return math.Round(v)
-	case opAbs:
-		return math.Abs(v)
-	case opRad2Deg:
-		return v * 57.29577951
-	case opDeg2Rad:
-		return v * 0.0174532952
-	case opUn:
-		return truth(math.IsNaN(v))
-	}
-	return truth(math.IsInf(v, 0))
-}
-
-func binary(o op, a, b float64) float64 {
-	switch o {
-	case opAdd:
-		return a + b
-	case opSub:
-		return a - b
-	case opMul:
-		return a * b
-	case opDiv:
-		return a / b
-	case opMod:
-		return math.Mod(a, b)
-	case opPow:
-		return math.Pow(a, b)
-	case opAtan2:
-		return math.Atan2(a, b)
-	case opMinNaN, opMaxNaN, opAddNaN:
-		switch {
-		case math.IsNaN(a):
-			return b
-		case math.IsNaN(b):
-			return a
+	v := m.stack[top-2:]
+	m.stack = m.stack[:top-1]
+	switch {
+	case o == opLimit:
+		if !(v[0] >= v[1] && v[0] <= v[2]) {
+			v[0] = math.NaN()
 		}
+	case v[0] != 0 && !math.IsNaN(v[0]):
+		v[0] = v[1]
 	default:
-		if math.IsNaN(a) || math.IsNaN(b) {
-			return math.NaN()
-		}
+		v[0] = v[2]
 	}
-	switch o {
-	case opAddNaN:
-		return a + b
-	case opMin, opMinNaN:
-		if a > b {
-			return b
-		}
-		return a
-	case opMax, opMaxNaN:
-		if a < b {
-			return b
-		}
-		return a
-	case opLT:
-		return truth(a < b)
-	case opLE:
-		return truth(a <= b)
-	case opGT:
-		return truth(a > b)
-	case opGE:
-		return truth(a >= b)
-	case opEQ:
-		return truth(a == b)
-	}
-	return truth(a != b)
+	return nil
 }
 
 // special runs the operators that push a value that is not in the expression.

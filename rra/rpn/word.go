@@ -32,7 +32,7 @@ func (p *Program) Words() []Word {
 		case opPrevOther:
 			w.Kind, w.Variable = Previous, int(n.variable)
 		default:
-			w.Operator = names[n.op]
+			w.Operator = table[n.op].name
 		}
 	}
 	return words
