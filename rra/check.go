@@ -9,8 +9,8 @@ import (
 
 // check validates d, except for its expressions.
 func (d *Definition) check() error {
-	if d.Step < 1 || d.Step > maxStep {
-		return &FieldError{"step", fmt.Sprintf("%d is not in 1..%d", d.Step, int64(maxStep))}
+	if err := checkStep(d.Step); err != nil {
+		return err
 	}
 	switch {
 	case len(d.Sources) == 0:

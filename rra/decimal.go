@@ -55,7 +55,7 @@ func unpackDecimal(v Value) (digits uint64, negative bool, places int) {
 // decimalNumber returns a decimal as a double, computed like [rpn.ScanNumber] from its text.
 func decimalNumber(v Value) float64 {
 	digits, negative, places := unpackDecimal(v)
-	f := accumulateDigits(digits)
+	f := accumulate(digits)
 	if negative {
 		f = -f
 	}
@@ -64,18 +64,6 @@ func decimalNumber(v Value) float64 {
 		exponent = places - exponentBias - (countDigits(digits) - 1)
 	}
 	return rpn.Scale(f, exponent)
-}
-
-// accumulateDigits is accumulate for at most 18 digits.
-func accumulateDigits(u uint64) float64 {
-	if u <= 1<<53 {
-		return float64(u)
-	}
-	high, low := u/1000, u%1000
-	f := float64(high) // less than 10^15: exact, as are all sums before it
-	f = float64(f*10) + float64(low/100)
-	f = float64(f*10) + float64(low/10%10)
-	return float64(f*10) + float64(low%10)
 }
 
 // countDigits returns how many decimal digits u has; 1 for 0.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/rondo-db/rondo/rra/rpn"
 )
@@ -155,35 +156,16 @@ func checkReading(k Kind, text string) error {
 }
 
 // parseInteger parses a decimal integer of at most 64 bits without superfluous zeros.
-func parseInteger(s string) (Value, bool) {
-	digits := s
-	if len(s) > 0 && s[0] == '-' {
-		digits = s[1:]
+func parseInteger(s string) (v Value, ok bool) {
+	if len(s) > 20 || strings.Trim(s, "-0123456789") != "" { // an error of strconv costs more
+		return v, false
 	}
-	if len(digits) == 0 || len(digits) > 20 || digits[0] == '0' && len(s) > 1 {
-		return Value{}, false
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+		v = Int(i)
+	} else if u, err := strconv.ParseUint(s, 10, 64); err == nil {
+		v = Uint(u)
 	}
-	var u uint64
-	for i := range len(digits) {
-		if !isDigit(digits[i]) {
-			return Value{}, false
-		}
-		d := uint64(digits[i] - '0')
-		if u > (math.MaxUint64-d)/10 {
-			return Value{}, false
-		}
-		u = u*10 + d
-	}
-	switch {
-	case len(digits) < len(s):
-		if u > 1<<63 {
-			return Value{}, false
-		}
-		return Int(int64(-u)), true
-	case u > math.MaxInt64:
-		return Uint(u), true
-	}
-	return Int(int64(u)), true
+	return v, FormatReading(v, nil) == s
 }
 
 // FormatReading returns the text of a reading as rrdtool keeps and prints it (last_ds): the text
