@@ -187,12 +187,17 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCollisions: keys whose hashes are the same are distinguished, and all keys are forgotten when
-// there are too many.
-func TestCollisions(t *testing.T) {
+// TestTable: the longest keys are distinguished too, and all keys are forgotten when there are too
+// many.
+func TestTable(t *testing.T) {
 	table := newTable(1000)
-	table.use = 3
-	key := func(i int) []byte { return []byte{byte(i), byte(i >> 8), 'x'} }
+	key := func(i int) []byte {
+		b := []byte{byte(i), byte(i >> 8), 'x'}
+		if i%100 == 0 {
+			b = append(b, make([]byte, maxKey-len(b))...)
+		}
+		return b
+	}
 	for i := range 1000 {
 		table.add(key(i), table.append(series{}))
 	}
@@ -201,11 +206,11 @@ func TestCollisions(t *testing.T) {
 			t.Fatalf("key %d is series %d", i, n)
 		}
 	}
-	if !table.full() {
+	if !table.keys.Full() {
 		t.Error("it is not full")
 	}
 	table.forget()
-	if len(table.keys) != 0 || table.look(key(1)) != none {
+	if table.keys.Len() != 0 || table.look(key(1)) != none {
 		t.Error("it has forgotten nothing")
 	}
 }

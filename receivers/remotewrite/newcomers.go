@@ -85,7 +85,7 @@ func (s *server) admitAll(w *work, now time.Time) {
 	for i := range w.news {
 		s.resolved(w, &w.news[i], &w.reqs[i], now)
 	}
-	s.Series.Store(int64(len(s.table.keys)))
+	s.Series.Store(int64(s.table.keys.Len()))
 }
 
 // newcomer returns series i of w as one that is to be resolved. ok is false if its labels are
@@ -246,9 +246,9 @@ func (t *table) append(x series) uint32 {
 func (t *table) move(from, to uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := range t.keys {
-		if t.keys[i].series == from {
-			t.keys[i].series = to
+	for i := range uint32(t.keys.Len()) {
+		if n := t.keys.At(i); *n == from {
+			*n = to
 		}
 	}
 	delete(t.refused, from)

@@ -92,7 +92,7 @@ func (s *server) known(ctx context.Context, w *work, sender string, now time.Tim
 // refresh makes w.entry the entry that the table has now, and reports whether another one had to be
 // looked up. The table is emptied if references may be stale, or if it is full.
 func (s *server) refresh(w *work) (changed bool) {
-	if g := s.Generation(); g != s.generation || s.table.full() {
+	if g := s.Generation(); g != s.generation || s.table.keys.Full() {
 		s.generation = g
 		s.table.forget()
 	}

@@ -18,7 +18,7 @@ const (
 	maxSymbols  = 1 << 21  // of 2.0
 	maxSpelled  = 64 << 20 // bytes of the labels of all series of 2.0, written out
 	maxLabels   = core.MaxLabels
-	maxKey      = 1 << 16 // bytes of the labels of a series as 1.0 writes them
+	maxKey      = 1<<16 - 1 // bytes of the labels of a series as 1.0 writes them
 )
 
 // A work is the memory in which one request is read. It is used again for further requests.

@@ -75,7 +75,7 @@ func (c *cache) find(t *Token, index []uint64) (uint32, bool) {
 		return i, true
 	}
 	h := c.sum(t, index)
-	for i := c.table.First(h); i != successor.None; i = c.table.More(h) {
+	for i, at := c.table.Probe(h, h); i != successor.None; i, at = c.table.Probe(h, at) {
 		if c.is(&c.entries[i], t, index) {
 			c.table.Follow(i)
 			return i, true

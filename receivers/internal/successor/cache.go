@@ -95,10 +95,11 @@ func (c *Cache[E]) FindAgain(a, b []byte) (i uint32, ok bool) {
 	return c.Find(a, b)
 }
 
-// Lookup returns the number of a key. It does not note that the key was found.
+// Lookup returns the number of a key. It does not note that the key was found: several goroutines
+// may look keys up at a time.
 func (c *Cache[E]) Lookup(a, b []byte) (i uint32, ok bool) {
 	h := c.hash(a, b)
-	for i := c.First(h); i != None; i = c.More(h) {
+	for i, at := c.Probe(h, h); i != None; i, at = c.Probe(h, at) {
 		if c.Is(i, a, b) {
 			return i, true
 		}

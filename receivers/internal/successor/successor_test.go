@@ -15,7 +15,7 @@ func lookup(t *successor.Table, keys []string, h uint32, key string) (i uint32, 
 		t.Found(n)
 		return n, true
 	}
-	for i := t.First(h); i != successor.None; i = t.More(h) {
+	for i, at := t.Probe(h, h); i != successor.None; i, at = t.Probe(h, at) {
 		if keys[i] == key {
 			t.Follow(i)
 			return i, false

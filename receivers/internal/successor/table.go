@@ -24,7 +24,6 @@ type Table struct {
 	slots []uint32 // hash table with open addressing: 0 is free, else 1 + the number of an entry
 	links []link   // by the number of the entry
 	last  uint32   // 1 + the number of the entry that was found last; 0: it is not known
-	probe uint32   // the slot at which More goes on
 }
 
 type link struct {
@@ -70,26 +69,17 @@ func (t *Table) Lose() { t.last = 0 }
 // Is reports whether entry i has the hash h.
 func (t *Table) Is(i, h uint32) bool { return t.links[i].hash == h }
 
-// First returns the first entry with the hash h, or None. If its key is another one, call More.
-func (t *Table) First(h uint32) uint32 {
+// Probe returns an entry with the hash h, and where the search goes on if its key is another one;
+// None: there is no further entry. The search begins at h. Several goroutines may search at a time.
+func (t *Table) Probe(h, at uint32) (i, next uint32) {
 	if len(t.slots) == 0 {
-		return None
+		return None, at
 	}
-	t.probe = h
-	return t.More(h)
-}
-
-// More returns the next entry with the hash h after the one that First or More returned, or None.
-func (t *Table) More(h uint32) uint32 {
-	mask := uint32(len(t.slots) - 1)
-	for {
-		s := t.slots[t.probe&mask]
-		t.probe++
-		if s == 0 {
-			return None
-		}
-		if t.links[s-1].hash == h {
-			return s - 1
+	for mask := uint32(len(t.slots) - 1); ; {
+		s := t.slots[at&mask]
+		at++
+		if s == 0 || t.links[s-1].hash == h {
+			return s - 1, at // of 0 it is None
 		}
 	}
 }
