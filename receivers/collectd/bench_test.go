@@ -24,9 +24,8 @@ func workload(b *testing.B, series int, how string) (packets [][]byte, values in
 	}
 	for s := range series {
 		v := &ValueList{
-			Host: fmt.Appendf(nil, "host%05d.example.org", s/100), Plugin: []byte("cpu"), PluginInstance: fmt.Appendf(nil, "%d", s%100/10),
-			Type: []byte("cpu"), TypeInstance: []byte([]string{"user", "system", "idle", "wait", "nice", "interrupt", "softirq", "steal", "guest", "guest_nice"}[s%10]),
-			Time: epoch + Stamp(s), Interval: 10 << 30,
+			Names: Names{Host: fmt.Appendf(nil, "host%05d.example.org", s/100), Plugin: []byte("cpu"), PluginInstance: fmt.Appendf(nil, "%d", s%100/10), Type: []byte("cpu"), TypeInstance: []byte([]string{"user", "system", "idle", "wait", "nice", "interrupt", "softirq", "steal", "guest", "guest_nice"}[s%10])},
+			Time:  epoch + Stamp(s), Interval: 10 << 30,
 		}
 		v.AddDerive(int64(s) * 1000)
 		if s%100 == 0 {

@@ -19,7 +19,7 @@ import (
 // A full cache is emptied; references are resolved again when they are needed.
 type cache struct {
 	successor.Cache[entry]
-	key []byte // of the last look-up by hash
+	key []byte // of the list that sum was called with last
 }
 
 // An entry is one key of the cache.
@@ -81,9 +81,10 @@ func (c *cache) find(v *ValueList) *entry {
 // sum sets c.key to the key of v.
 func (c *cache) sum(v *ValueList) {
 	dst := binary.LittleEndian.AppendUint64(c.key[:0], sizes(v))
-	dst = append(append(dst, v.TypeInstance...), v.Type...)
-	dst = append(append(dst, v.PluginInstance...), v.Plugin...)
-	c.key = append(append(dst, v.Host...), v.Kinds...)
+	for _, name := range v.all() {
+		dst = append(dst, *name...)
+	}
+	c.key = append(dst, v.Kinds...)
 }
 
 // equal reports whether entry i has the key of v. It compares only the names in differ.

@@ -84,7 +84,7 @@ func TestCacheForesees(t *testing.T) {
 	for round := range 4 {
 		misses, compared := 0, 0
 		for i := range 1000 {
-			v := &ValueList{Host: []byte("h"), Plugin: fmt.Append(nil, i/10), TypeInstance: fmt.Append(nil, i), Kinds: []byte{1}}
+			v := &ValueList{Names: Names{Host: []byte("h"), Plugin: fmt.Append(nil, i/10), TypeInstance: fmt.Append(nil, i)}, Kinds: []byte{1}}
 			v.changed = ofTypeInstance
 			if i%10 == 0 {
 				v.changed |= ofPlugin
@@ -120,7 +120,7 @@ func TestCacheChunks(t *testing.T) {
 	make1 := func(i int) *ValueList {
 		host := append([]byte(nil), long...)
 		copy(host, fmt.Sprint(i))
-		return alone(&ValueList{Host: host, Plugin: long, PluginInstance: long, Type: long, TypeInstance: long, Kinds: make([]byte, maxSources)})
+		return alone(&ValueList{Names: Names{Host: host, Plugin: long, PluginInstance: long, Type: long, TypeInstance: long}, Kinds: make([]byte, maxSources)})
 	}
 	for round := range 2 {
 		for i := range 5_000 {

@@ -138,7 +138,7 @@ func (s *server) Note(n *Notification) {
 	key := NotePath(n)
 	note := core.Note{
 		Time: n.Time.Time(), Severity: n.Severity.String(), Text: receivers.Text(n.Message),
-		Labels: labels(n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance),
+		Labels: n.labels(),
 	}
 	s.queue.Note(key, note)
 	if m := s.now.Unix() / 60; m != s.noted {

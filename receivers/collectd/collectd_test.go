@@ -28,8 +28,8 @@ func message(n int) []byte { return every(n, 1) }
 // every is the message of a sender with an interval in seconds.
 func every(n, interval int) []byte {
 	v := ValueList{
-		Host: []byte("suite"), Plugin: []byte("p"), Type: []byte("gauge"),
-		Time: (receivertest.Epoch + Stamp(n)) << 30, Interval: Stamp(interval) << 30,
+		Names: Names{Host: []byte("suite"), Plugin: []byte("p"), Type: []byte("gauge")},
+		Time:  (receivertest.Epoch + Stamp(n)) << 30, Interval: Stamp(interval) << 30,
 	}
 	v.AddGauge(float64(n))
 	var e Encoder
@@ -64,8 +64,8 @@ func TestReceiverEncrypted(t *testing.T) {
 // list makes a value list of one gauge.
 func list(host, plugin, typ, instance string, at Stamp, x float64) *ValueList {
 	v := &ValueList{
-		Host: []byte(host), Plugin: []byte(plugin), Type: []byte(typ), TypeInstance: []byte(instance),
-		Time: at, Interval: 10 << 30,
+		Names: Names{Host: []byte(host), Plugin: []byte(plugin), Type: []byte(typ), TypeInstance: []byte(instance)},
+		Time:  at, Interval: 10 << 30,
 	}
 	v.AddGauge(x)
 	return v
@@ -90,12 +90,12 @@ func TestNamesThatDiffer(t *testing.T) {
 	of := make(map[string]string)
 	for _, name := range []string{"R\xe4ume", "R\xfcume", "R\uFFFDume", "a\x01b", "a\x02b", "a_b", "a/b", ".", "..", "_", "__", "a.rrd", "a", "Räume"} {
 		for _, v := range []*ValueList{
-			{Host: []byte(name), Plugin: []byte("p"), Type: []byte("t")},
-			{Host: []byte("h"), Plugin: []byte("p"), PluginInstance: []byte(name), Type: []byte("t")},
-			{Host: []byte("h"), Plugin: []byte("p"), Type: []byte("t"), TypeInstance: []byte(name)},
+			{Names: Names{Host: []byte(name), Plugin: []byte("p"), Type: []byte("t")}},
+			{Names: Names{Host: []byte("h"), Plugin: []byte("p"), PluginInstance: []byte(name), Type: []byte("t")}},
+			{Names: Names{Host: []byte("h"), Plugin: []byte("p"), Type: []byte("t"), TypeInstance: []byte(name)}},
 		} {
-			path := Identify(v).Path
-			n := &Notification{Host: v.Host, Plugin: v.Plugin, PluginInstance: v.PluginInstance, Type: v.Type, TypeInstance: v.TypeInstance}
+			path := Identify(&v.Names).Path
+			n := &Notification{Names: v.Names}
 			if got := NotePath(n); got != path {
 				t.Errorf("the note is about %s, want %s", got, path)
 			}
@@ -112,12 +112,12 @@ func TestNamesThatDiffer(t *testing.T) {
 func TestSeriesAndSamples(t *testing.T) {
 	r := receivertest.Start(t, suite(t), new(receivertest.Recorder), nil)
 	octets := &ValueList{
-		Host: []byte("h/1"), Plugin: []byte("interface"), PluginInstance: []byte("eth\xff0"), Type: []byte("if_octets"),
-		Time: epoch + 1<<29, Interval: 5 << 29,
+		Names: Names{Host: []byte("h/1"), Plugin: []byte("interface"), PluginInstance: []byte("eth\xff0"), Type: []byte("if_octets")},
+		Time:  epoch + 1<<29, Interval: 5 << 29,
 	}
 	octets.AddDerive(math.MinInt64)
 	octets.AddDerive(1<<53 + 1)
-	huge := &ValueList{Host: []byte("h"), Plugin: []byte(".."), Type: []byte("x"), Time: epoch}
+	huge := &ValueList{Names: Names{Host: []byte("h"), Plugin: []byte(".."), Type: []byte("x")}, Time: epoch}
 	for range maxSources + 1 {
 		huge.AddGauge(1)
 	}
@@ -179,8 +179,8 @@ func TestNotifications(t *testing.T) {
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	n := Notification{
-		Host: []byte("h"), Plugin: []byte("df"), PluginInstance: []byte("root"), Type: []byte("df_complex"), TypeInstance: []byte("free"),
-		Time: epoch + 1<<28, Severity: Failure, Message: []byte("full\n"),
+		Names: Names{Host: []byte("h"), Plugin: []byte("df"), PluginInstance: []byte("root"), Type: []byte("df_complex"), TypeInstance: []byte("free")},
+		Time:  epoch + 1<<28, Severity: Failure, Message: []byte("full\n"),
 	}
 	var e Encoder
 	e.Note(&n)

@@ -15,7 +15,7 @@ func TestPage(t *testing.T) {
 	list := example("h1")
 	var e Encoder
 	e.Note(&Notification{
-		Host: []byte("h8"), Plugin: []byte("df"), Time: 1700000000 << 30, Severity: Warning, Message: []byte("watch out"),
+		Names: Names{Host: []byte("h8"), Plugin: []byte("df")}, Time: 1700000000 << 30, Severity: Warning, Message: []byte("watch out"),
 	})
 	var wantList, wantNote Packet
 	for _, b := range []struct {

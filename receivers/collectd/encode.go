@@ -2,6 +2,7 @@ package collectd
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha1"
 	"encoding/binary"
 	"fmt"
@@ -32,7 +33,7 @@ func (e *Encoder) Add(v *ValueList) bool {
 	if v.Interval != e.last.Interval {
 		e.buf = appendNumber(e.buf, partIntervalHR, uint64(v.Interval))
 	}
-	e.names(v.Plugin, v.PluginInstance, v.Type, v.TypeInstance)
+	e.names(&v.Names)
 	n := len(v.Kinds)
 	e.buf = binary.BigEndian.AppendUint16(e.buf, partValues)
 	e.buf = binary.BigEndian.AppendUint16(e.buf, uint16(valuesHeader+valueBytes*n))
@@ -41,7 +42,7 @@ func (e *Encoder) Add(v *ValueList) bool {
 	if !e.fits(start) {
 		return false
 	}
-	e.remember(v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance, v.Time)
+	e.remember(&v.Names, v.Time)
 	e.last.Interval = v.Interval
 	return true
 }
@@ -54,12 +55,12 @@ func (e *Encoder) Note(n *Notification) bool {
 	}
 	e.buf = appendNumber(e.buf, partSeverity, uint64(n.Severity))
 	e.buf = appendChanged(e.buf, partHost, n.Host, e.last.Host)
-	e.names(n.Plugin, n.PluginInstance, n.Type, n.TypeInstance)
+	e.names(&n.Names)
 	e.buf = appendString(e.buf, partMessage, n.Message)
 	if !e.fits(start) {
 		return false
 	}
-	e.remember(n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance, n.Time)
+	e.remember(&n.Names, n.Time)
 	return true
 }
 
@@ -70,32 +71,27 @@ func (e *Encoder) Bytes() []byte { return e.buf }
 func (e *Encoder) Reset() { *e = Encoder{Most: e.Most, buf: e.buf[:0]} }
 
 func (e *Encoder) fits(start int) bool {
-	most := e.Most
-	if most == 0 {
-		most = DefaultPacketBytes
-	}
-	if len(e.buf) > most {
+	if len(e.buf) > cmp.Or(e.Most, DefaultPacketBytes) {
 		e.buf = e.buf[:start]
 		return false
 	}
 	return true
 }
 
-func (e *Encoder) names(plugin, pluginInstance, typ, typeInstance []byte) {
-	e.buf = appendChanged(e.buf, partPlugin, plugin, e.last.Plugin)
-	e.buf = appendChanged(e.buf, partPluginInstance, pluginInstance, e.last.PluginInstance)
-	e.buf = appendChanged(e.buf, partType, typ, e.last.Type)
-	e.buf = appendChanged(e.buf, partTypeInstance, typeInstance, e.last.TypeInstance)
+// names appends all names but the host that have changed.
+func (e *Encoder) names(n *Names) {
+	e.buf = appendChanged(e.buf, partPlugin, n.Plugin, e.last.Plugin)
+	e.buf = appendChanged(e.buf, partPluginInstance, n.PluginInstance, e.last.PluginInstance)
+	e.buf = appendChanged(e.buf, partType, n.Type, e.last.Type)
+	e.buf = appendChanged(e.buf, partTypeInstance, n.TypeInstance, e.last.TypeInstance)
 }
 
-func (e *Encoder) remember(host, plugin, pluginInstance, typ, typeInstance []byte, at Stamp) {
-	l := &e.last
-	l.Host = append(l.Host[:0], host...)
-	l.Plugin = append(l.Plugin[:0], plugin...)
-	l.PluginInstance = append(l.PluginInstance[:0], pluginInstance...)
-	l.Type = append(l.Type[:0], typ...)
-	l.TypeInstance = append(l.TypeInstance[:0], typeInstance...)
-	l.Time = at
+func (e *Encoder) remember(n *Names, at Stamp) {
+	names := n.all()
+	for i, last := range e.last.all() {
+		*last = append((*last)[:0], *names[i]...)
+	}
+	e.last.Time = at
 }
 
 // appendChanged appends a text unless it has not changed.

@@ -63,6 +63,14 @@ type checkedCache struct {
 	lists int
 }
 
+// appendKey appends all that a list's entry in the cache must depend on.
+func appendKey(dst []byte, v *ValueList) []byte {
+	for _, p := range [...][]byte{v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance, v.Kinds} {
+		dst = append(append(dst, byte(len(p)), byte(len(p)>>8)), p...)
+	}
+	return dst
+}
+
 func (c *checkedCache) List(v *ValueList) {
 	if len(v.Kinds) > maxSources {
 		c.skip()

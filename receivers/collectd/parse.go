@@ -199,16 +199,14 @@ func (d *Decoder) message(c *variables, part []byte, have Level, h Handler) *rec
 	if err != nil {
 		return err
 	}
+	_, known := severities[Severity(c.severity)]
 	switch {
 	case have < d.Level:
 		h.Drop(receivers.Auth)
-	case !Severity(c.severity).valid() || c.Time == 0 || len(s) == 0:
+	case !known || c.Time == 0 || len(s) == 0:
 		h.Drop(receivers.State)
 	default:
-		c.note = Notification{
-			Host: c.Host, Plugin: c.Plugin, PluginInstance: c.PluginInstance, Type: c.Type, TypeInstance: c.TypeInstance,
-			Time: c.Time, Severity: Severity(c.severity), Message: s,
-		}
+		c.note = Notification{Names: c.Names, Time: c.Time, Severity: Severity(c.severity), Message: s}
 		h.Note(&c.note)
 	}
 	return nil

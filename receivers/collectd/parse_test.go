@@ -109,7 +109,7 @@ func TestCaptures(t *testing.T) {
 				for j := range got.Lists {
 					l := &got.Lists[j]
 					checkList(t, fmt.Sprintf("packet %d, list %d", i, j), l, want.Values[j], types)
-					path := Identify(l).Path
+					path := Identify(&l.Names).Path
 					samples[path]++
 					if s := f.Expected.Series[path]; samples[path] == 1 && (s.Step != 0) {
 						checkDefinition(t, path, types.Define(string(l.Type), l.Kinds, l.Interval, 0), s.DS, s.Kinds, s.Step, s.Heartbeat)
@@ -167,7 +167,7 @@ func gotNote(n *Notification) wantNote {
 func checkList(t *testing.T, where string, l *ValueList, want wantList, types Types) {
 	t.Helper()
 	got := wantList{
-		Series: Identify(l).Path, Host: string(l.Host), Plugin: string(l.Plugin), Type: string(l.Type),
+		Series: Identify(&l.Names).Path, Host: string(l.Host), Plugin: string(l.Plugin), Type: string(l.Type),
 		PluginInstance: string(l.PluginInstance), TypeInstance: string(l.TypeInstance),
 		TimeRaw: strconv.FormatUint(uint64(l.Time), 10), Interval: float64(l.Interval) / (1 << 30),
 	}
@@ -204,15 +204,13 @@ func checkList(t *testing.T, where string, l *ValueList, want wantList, types Ty
 			}
 		}
 		if got := l.Value(i); got != want {
-			t.Errorf("%s: %s value %d is %+v, want %+v (%v)", where, Identify(l).Path, i, got, want, w.Value)
+			t.Errorf("%s: %s value %d is %+v, want %+v (%v)", where, Identify(&l.Names).Path, i, got, want, w.Value)
 		}
-		if d.Sources[i].Name != w.Name || kindNames[d.Sources[i].Kind] != w.Kind {
-			t.Errorf("%s: data source %d is %s %s, want %s %s", where, i, d.Sources[i].Name, kindNames[d.Sources[i].Kind], w.Name, w.Kind)
+		if d.Sources[i].Name != w.Name || d.Sources[i].Kind.String() != w.Kind {
+			t.Errorf("%s: data source %d is %s %s, want %s %s", where, i, d.Sources[i].Name, d.Sources[i].Kind.String(), w.Name, w.Kind)
 		}
 	}
 }
-
-var kindNames = map[rra.Kind]string{rra.Gauge: "GAUGE", rra.Counter: "COUNTER", rra.Derive: "DERIVE", rra.Absolute: "ABSOLUTE"}
 
 func checkDefinition(t *testing.T, path string, d *rra.Definition, names, kinds []string, step, heartbeat int64) {
 	t.Helper()
@@ -223,7 +221,7 @@ func checkDefinition(t *testing.T, path string, d *rra.Definition, names, kinds 
 		t.Fatalf("%s: %d data sources, want %d", path, len(d.Sources), len(names))
 	}
 	for i, ds := range d.Sources {
-		if ds.Name != names[i] || kindNames[ds.Kind] != kinds[i] || ds.Heartbeat != heartbeat {
+		if ds.Name != names[i] || ds.Kind.String() != kinds[i] || ds.Heartbeat != heartbeat {
 			t.Errorf("%s: data source %d is %+v, want %s %s, heartbeat %d", path, i, ds, names[i], kinds[i], heartbeat)
 		}
 	}

@@ -14,8 +14,8 @@ const newcomerBytes = 128
 func (s *server) newcomer(v *ValueList) {
 	l := v.Clone()
 	l.changed = ofFirst | ofAll // it is looked up later, after another list than now
-	s.key = appendKey(s.key[:0], v)
-	key := string(s.key)
+	s.cache.sum(v)
+	key := string(s.cache.key)
 	i, asked := s.news.Index(key)
 	if !asked {
 		i = s.news.Ask(key, s.request(&l))
@@ -39,16 +39,9 @@ func (s *server) resolve(ctx context.Context) {
 	})
 }
 
-func appendKey(dst []byte, v *ValueList) []byte {
-	for _, p := range [...][]byte{v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance, v.Kinds} {
-		dst = append(append(dst, byte(len(p)), byte(len(p)>>8)), p...)
-	}
-	return dst
-}
-
 func (s *server) request(v *ValueList) receivers.Request {
 	return receivers.Request{
-		Identity: Identify(v),
+		Identity: Identify(&v.Names),
 		Sender:   receivers.Text(v.Host),
 		Time:     rra.Seconds(v.Time.Seconds()),
 		Define: func(step int64) *rra.Definition {

@@ -8,6 +8,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"hash"
+	"slices"
 	"strings"
 )
 
@@ -21,31 +22,18 @@ const (
 	Encrypt
 )
 
+var levelNames = [...]string{None: "none", Sign: "sign", Encrypt: "encrypt"}
+
 // ParseLevel reads the name of a level.
 func ParseLevel(s string) (Level, error) {
-	switch strings.ToLower(s) {
-	case "none":
-		return None, nil
-	case "sign":
-		return Sign, nil
-	case "encrypt":
-		return Encrypt, nil
+	if l := slices.Index(levelNames[:], strings.ToLower(s)); l >= 0 {
+		return Level(l), nil
 	}
 	return None, fmt.Errorf("security level %q is not none, sign or encrypt", s)
 }
 
 // String returns the level's name.
-func (l Level) String() string {
-	switch l {
-	case None:
-		return "none"
-	case Sign:
-		return "sign"
-	case Encrypt:
-		return "encrypt"
-	}
-	return fmt.Sprintf("Level(%d)", int(l))
-}
+func (l Level) String() string { return levelNames[l] }
 
 // Users are names with their passwords. One goroutine at a time may use them: each user holds the
 // memory for verifying a packet, so that a packet allocates nothing.

@@ -55,8 +55,8 @@ func nest(t testing.TB, parts []byte, how string) []byte {
 
 func example(host string) []byte {
 	v := ValueList{
-		Host: []byte(host), Plugin: []byte("load"), Type: []byte("load"),
-		Time: 1700000000 << 30, Interval: 10 << 30,
+		Names: Names{Host: []byte(host), Plugin: []byte("load"), Type: []byte("load")},
+		Time:  1700000000 << 30, Interval: 10 << 30,
 	}
 	v.AddGauge(0.5)
 	v.AddGauge(1)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -77,55 +78,45 @@ func (p *Protection) AppendPackets(dst [][]byte, lists []ValueList, notes []Noti
 	return dst, flush()
 }
 
-// ParseIdentifier sets the names of v from HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE], the form of
+// ParseIdentifier sets the names from HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE], the form of
 // collectd's own commands. The instance follows the first "-".
-func (v *ValueList) ParseIdentifier(s string) error {
+func (n *Names) ParseIdentifier(s string) error {
 	f := strings.Split(s, "/")
 	if len(f) != 3 {
 		return errors.New("want HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE]")
 	}
 	plugin, pluginInstance, _ := strings.Cut(f[1], "-")
 	typ, typeInstance, _ := strings.Cut(f[2], "-")
-	for _, n := range []struct {
+	for _, x := range []struct {
 		dst  *[]byte
 		what string
 		text string
 		may  bool // be empty
 	}{
-		{&v.Host, "host", f[0], false},
-		{&v.Plugin, "plugin", plugin, false},
-		{&v.PluginInstance, "plugin instance", pluginInstance, true},
-		{&v.Type, "type", typ, false},
-		{&v.TypeInstance, "type instance", typeInstance, true},
+		{&n.Host, "host", f[0], false},
+		{&n.Plugin, "plugin", plugin, false},
+		{&n.PluginInstance, "plugin instance", pluginInstance, true},
+		{&n.Type, "type", typ, false},
+		{&n.TypeInstance, "type instance", typeInstance, true},
 	} {
 		switch {
-		case n.text == "" && !n.may:
-			return fmt.Errorf("the %s is empty", n.what)
-		case len(n.text) > nameBytes:
-			return fmt.Errorf("the %s has %d bytes, %d is the most", n.what, len(n.text), nameBytes)
-		case strings.IndexByte(n.text, 0) >= 0:
-			return fmt.Errorf("the %s has a NUL in it", n.what)
+		case x.text == "" && !x.may:
+			return fmt.Errorf("the %s is empty", x.what)
+		case len(x.text) > nameBytes:
+			return fmt.Errorf("the %s has %d bytes, %d is the most", x.what, len(x.text), nameBytes)
+		case strings.IndexByte(x.text, 0) >= 0:
+			return fmt.Errorf("the %s has a NUL in it", x.what)
 		}
-		*n.dst = []byte(n.text)
+		*x.dst = []byte(x.text)
 	}
 	return nil
-}
-
-// ParseKind parses the name of a value's kind on the wire.
-func ParseKind(s string) (byte, error) {
-	for k, name := range []string{"counter", "gauge", "derive", "absolute"} {
-		if strings.EqualFold(s, name) {
-			return byte(k), nil
-		}
-	}
-	return 0, fmt.Errorf("kind %q is not counter, gauge, derive or absolute", s)
 }
 
 // ParseValues sets the values of v from V[:V…]. kind is the kind of all values; empty: the kinds of
 // v's type in ts, or gauges if ts does not have the type. A gauge may be U, unknown.
 func (v *ValueList) ParseValues(ts Types, kind, s string) error {
 	words := strings.Split(s, ":")
-	kinds := make([]byte, len(words))
+	wire := make([]byte, len(words))
 	known, ok := ts[string(v.Type)]
 	switch {
 	case kind != "":
@@ -133,22 +124,22 @@ func (v *ValueList) ParseValues(ts Types, kind, s string) error {
 		if err != nil {
 			return err
 		}
-		for i := range kinds {
-			kinds[i] = k
+		for i := range wire {
+			wire[i] = k
 		}
 	case ok && len(known) != len(words):
 		return fmt.Errorf("type %q has %d values, not %d", v.Type, len(known), len(words))
 	default:
-		for i := range kinds {
-			kinds[i] = KindGauge
+		for i := range wire {
+			wire[i] = KindGauge
 			if ok {
-				kinds[i] = wireKind(known[i].Kind)
+				wire[i] = byte(slices.Index(kinds[:], known[i].Kind))
 			}
 		}
 	}
 	v.Kinds, v.Raw = v.Kinds[:0], v.Raw[:0]
 	for i, w := range words {
-		if err := v.parse(kinds[i], w); err != nil {
+		if err := v.parse(wire[i], w); err != nil {
 			return fmt.Errorf("value %q: %w", w, err)
 		}
 	}
@@ -189,8 +180,8 @@ func (n *Notification) ParseNotification(s string) error {
 		return errors.New("want SEVERITY:MESSAGE")
 	}
 	n.Severity = 0
-	for _, x := range []Severity{Failure, Warning, Okay} {
-		if strings.EqualFold(severity, x.String()) {
+	for x, word := range severities {
+		if strings.EqualFold(severity, word) {
 			n.Severity = x
 		}
 	}

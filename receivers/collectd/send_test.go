@@ -82,11 +82,11 @@ func TestParseNotification(t *testing.T) {
 func TestAppendPackets(t *testing.T) {
 	var lists []ValueList
 	for i := range 200 {
-		v := ValueList{Host: []byte("h"), Plugin: []byte("p"), Type: []byte("gauge"), TypeInstance: fmt.Append(nil, i), Time: epoch, Interval: 10 << 30}
+		v := ValueList{Names: Names{Host: []byte("h"), Plugin: []byte("p"), Type: []byte("gauge"), TypeInstance: fmt.Append(nil, i)}, Time: epoch, Interval: 10 << 30}
 		v.AddGauge(float64(i))
 		lists = append(lists, v)
 	}
-	notes := []Notification{{Host: []byte("h"), Time: epoch, Severity: Okay, Message: []byte(strings.Repeat("x", messageBytes))}}
+	notes := []Notification{{Names: Names{Host: []byte("h")}, Time: epoch, Severity: Okay, Message: []byte(strings.Repeat("x", messageBytes))}}
 	users := ParseUsers("alice: secret")
 	for level := range Encrypt + 1 {
 		p := Protection{Level: level, User: "alice", Password: "secret"}
@@ -108,7 +108,7 @@ func TestAppendPackets(t *testing.T) {
 			t.Errorf("%v: %d packets, dropped %v (-want +got):\n%s", level, len(packets), got.Dropped, diff)
 		}
 	}
-	big := ValueList{Host: []byte("h"), Plugin: []byte("p"), Type: []byte("gauge"), Time: epoch}
+	big := ValueList{Names: Names{Host: []byte("h"), Plugin: []byte("p"), Type: []byte("gauge")}, Time: epoch}
 	for range 200 {
 		big.AddGauge(1)
 	}

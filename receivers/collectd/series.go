@@ -10,18 +10,14 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Identify returns the path of the series of v, and its labels. The path is
+// Identify returns the path of the series with names, and its labels. The path is
 // collectd/HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE]: "collectd/" and the file that collectd's rrdtool
 // plugin writes. As in collectd, which does it before it sends and when it has received, a slash
 // becomes "_". Behind a name that is changed otherwise stands a hash: see package pathname.
-func Identify(v *ValueList) receivers.Identity {
-	return identify(v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance)
-}
-
-func identify(host, plugin, pluginInstance, typ, typeInstance []byte) receivers.Identity {
+func Identify(n *Names) receivers.Identity {
 	return receivers.Identity{
-		Path:   pathname.Join("collectd", withInstance(host, nil), withInstance(plugin, pluginInstance), withInstance(typ, typeInstance)),
-		Labels: labels(host, plugin, pluginInstance, typ, typeInstance),
+		Path:   pathname.Join("collectd", string(n.Host), withInstance(n.Plugin, n.PluginInstance), withInstance(n.Type, n.TypeInstance)),
+		Labels: n.labels(),
 	}
 }
 
@@ -37,7 +33,7 @@ func withInstance(name, instance []byte) string {
 // NotePath returns the path that n is about: a series' path, or as much of it as n names.
 func NotePath(n *Notification) string {
 	if len(n.Plugin) > 0 && len(n.Type) > 0 {
-		return identify(n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance).Path
+		return Identify(&n.Names).Path
 	}
 	path := append(make([]byte, 0, 128), "collectd/"...)
 	path = receivers.AppendComponent(path, n.Host)
@@ -48,18 +44,12 @@ func NotePath(n *Notification) string {
 }
 
 // labels returns the labels that are not empty.
-func labels(host, plugin, pluginInstance, typ, typeInstance []byte) []core.Label {
+func (n *Names) labels() []core.Label {
 	ls := make([]core.Label, 0, 5)
 	for _, l := range [...]struct {
 		name  string
 		value []byte
-	}{
-		{"host", host},
-		{"plugin", plugin},
-		{"plugin_instance", pluginInstance},
-		{"type", typ},
-		{"type_instance", typeInstance},
-	} {
+	}{{"host", n.Host}, {"plugin", n.Plugin}, {"plugin_instance", n.PluginInstance}, {"type", n.Type}, {"type_instance", n.TypeInstance}} {
 		if len(l.value) > 0 {
 			ls = append(ls, core.Label{Name: l.name, Value: receivers.Text(l.value)})
 		}
@@ -68,8 +58,8 @@ func labels(host, plugin, pluginInstance, typ, typeInstance []byte) []core.Label
 }
 
 // Define returns the definition of the series of a type, as collectd's rrdtool plugin makes it.
-// kinds are the kinds of its values. step is in seconds; 0: the interval, rounded.
-func (ts Types) Define(typ string, kinds []byte, interval Stamp, step int64) *rra.Definition {
+// wire are the kinds of its values. step is in seconds; 0: the interval, rounded.
+func (ts Types) Define(typ string, wire []byte, interval Stamp, step int64) *rra.Definition {
 	if interval == 0 {
 		interval = tenSeconds
 	}
@@ -78,21 +68,21 @@ func (ts Types) Define(typ string, kinds []byte, interval Stamp, step int64) *rr
 	if step == 0 {
 		step = max(interval.Seconds(), 1)
 	}
-	d := &rra.Definition{Step: step, Sources: make([]rra.DataSource, len(kinds)), Archives: receivers.StandardArchives(step)}
+	d := &rra.Definition{Step: step, Sources: make([]rra.DataSource, len(wire)), Archives: receivers.StandardArchives(step)}
 	known := ts[typ]
-	for i, k := range kinds {
+	for i, k := range wire {
 		ds := rra.DataSource{Name: "value", Min: math.NaN(), Max: math.NaN()}
-		if len(known) == len(kinds) {
+		if len(known) == len(wire) {
 			ds = known[i]
 		} else {
-			if len(kinds) > 1 {
+			if len(wire) > 1 {
 				ds.Name += strconv.Itoa(i)
 			}
 			if k == KindDerive {
 				ds.Min = 0
 			}
 		}
-		ds.Kind, ds.Heartbeat = kindOf(k), heartbeat
+		ds.Kind, ds.Heartbeat = kinds[k], heartbeat
 		d.Sources[i] = ds
 	}
 	return d
@@ -122,5 +112,5 @@ func fitsKind(k rra.Kind, wire byte) bool {
 	case rra.DDerive:
 		k = rra.Derive
 	}
-	return k == kindOf(wire)
+	return k == kinds[wire]
 }

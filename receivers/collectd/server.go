@@ -22,7 +22,6 @@ type server struct {
 	cache *cache
 	asks  *receivers.Resolver
 	news  receivers.Newcomers[string, ValueList]
-	key   []byte // of a newcomer
 
 	now     time.Time // when the last Read returned
 	tick    uint32    // of now

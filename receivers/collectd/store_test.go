@@ -104,7 +104,7 @@ func TestStoreCaptures(t *testing.T) {
 				for i := range p.Lists {
 					l := &p.Lists[i]
 					n++
-					path := Identify(l).Path
+					path := Identify(&l.Names).Path
 					last[path] = max(last[path], rra.Seconds(l.Time.Seconds()))
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,8 @@ import (
 var standardTypes string
 
 const (
-	maxSourceName = 19  // rrdtool's limit
+	maxSourceName = 19 // rrdtool's limit, in characters of nameLetters
+	nameLetters   = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz-"
 	maxSources    = 256 // of a new series
 )
 
@@ -95,10 +97,8 @@ func parseSources(fields []string) ([]rra.DataSource, error) {
 		if err != nil {
 			return nil, fmt.Errorf("data source %q: %w", f, err)
 		}
-		for i := range sources {
-			if sources[i].Name == ds.Name {
-				return nil, fmt.Errorf("data source %q twice", ds.Name)
-			}
+		if slices.ContainsFunc(sources, func(x rra.DataSource) bool { return x.Name == ds.Name }) {
+			return nil, fmt.Errorf("data source %q twice", ds.Name)
 		}
 		sources = append(sources, ds)
 	}
@@ -111,23 +111,15 @@ func parseSource(f []string) (rra.DataSource, error) {
 	if len(f) != 4 {
 		return ds, fmt.Errorf("is not name:kind:minimum:maximum")
 	}
-	if !sourceName(f[0]) {
+	if n := len(f[0]); n == 0 || n > maxSourceName || strings.Trim(f[0], nameLetters) != "" {
 		return ds, fmt.Errorf("name %q is not 1 to %d letters, digits, _ or -", f[0], maxSourceName)
 	}
 	ds.Name = f[0]
-	switch strings.ToUpper(f[1]) {
-	case "COUNTER":
-		ds.Kind = rra.Counter
-	case "GAUGE":
-		ds.Kind = rra.Gauge
-	case "DERIVE":
-		ds.Kind = rra.Derive
-	case "ABSOLUTE":
-		ds.Kind = rra.Absolute
-	default:
-		return ds, fmt.Errorf("kind %q", f[1])
+	kind, err := ParseKind(f[1])
+	if err != nil {
+		return ds, err
 	}
-	var err error
+	ds.Kind = kinds[kind]
 	if ds.Min, err = parseLimit(f[2]); err != nil {
 		return ds, fmt.Errorf("minimum %q: %w", f[2], err)
 	}
@@ -149,18 +141,4 @@ func parseLimit(s string) (float64, error) {
 		return 0, fmt.Errorf("not a number or U")
 	}
 	return v, nil
-}
-
-// sourceName reports whether s may be the name of a data source.
-func sourceName(s string) bool {
-	if s == "" || len(s) > maxSourceName {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return true
 }

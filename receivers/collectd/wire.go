@@ -1,9 +1,13 @@
 package collectd
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -67,9 +71,19 @@ func StampOf(t rra.Time) Stamp {
 	return Stamp(uint64(t.Unix())<<30 + (uint64(t.Micro())<<30+999_999)/1e6)
 }
 
+// Names say what a value list or a notification is about.
+type Names struct {
+	Host, Plugin, PluginInstance, Type, TypeInstance []byte
+}
+
+// all returns the names in their order in a key: see parts.
+func (n *Names) all() [5]*[]byte {
+	return [...]*[]byte{&n.TypeInstance, &n.Type, &n.PluginInstance, &n.Plugin, &n.Host}
+}
+
 // A ValueList is what a plugin has read at one time: one value for each data source of a type.
 type ValueList struct {
-	Host, Plugin, PluginInstance, Type, TypeInstance []byte
+	Names
 
 	Time     Stamp
 	Interval Stamp // 0: not given, which means 10 s
@@ -120,36 +134,25 @@ func (v *ValueList) add(kind byte, x uint64) {
 // Clone returns a copy that shares no memory with v.
 func (v *ValueList) Clone() ValueList {
 	c := *v
-	for _, f := range [...]*[]byte{&c.Host, &c.Plugin, &c.PluginInstance, &c.Type, &c.TypeInstance, &c.Kinds, &c.Raw} {
-		*f = append([]byte(nil), *f...)
+	c.Kinds, c.Raw = bytes.Clone(c.Kinds), bytes.Clone(c.Raw)
+	for _, name := range c.all() {
+		*name = bytes.Clone(*name)
 	}
 	return c
 }
 
-// kindOf returns the kind of data source for a value's kind on the wire.
-func kindOf(k byte) rra.Kind {
-	switch k {
-	case KindCounter:
-		return rra.Counter
-	case KindDerive:
-		return rra.Derive
-	case KindAbsolute:
-		return rra.Absolute
-	}
-	return rra.Gauge
-}
+// kinds are the kinds of data sources, and kindNames their names, by the kind of value on the wire.
+var (
+	kinds     = [...]rra.Kind{KindCounter: rra.Counter, KindGauge: rra.Gauge, KindDerive: rra.Derive, KindAbsolute: rra.Absolute}
+	kindNames = [len(kinds)]string{"counter", "gauge", "derive", "absolute"}
+)
 
-// wireKind returns the kind on the wire of a value for a data source of a type.
-func wireKind(k rra.Kind) byte {
-	switch k {
-	case rra.Counter:
-		return KindCounter
-	case rra.Derive:
-		return KindDerive
-	case rra.Absolute:
-		return KindAbsolute
+// ParseKind parses the name of a value's kind on the wire.
+func ParseKind(s string) (byte, error) {
+	if k := slices.Index(kindNames[:], strings.ToLower(s)); k >= 0 {
+		return byte(k), nil
 	}
-	return KindGauge
+	return 0, fmt.Errorf("kind %q is not counter, gauge, derive or absolute", s)
 }
 
 // A Severity says how bad the event of a notification is.
@@ -162,24 +165,19 @@ const (
 	Okay    Severity = 4
 )
 
-func (s Severity) valid() bool { return s == Failure || s == Warning || s == Okay }
+var severities = map[Severity]string{Failure: "failure", Warning: "warning", Okay: "okay"}
 
 // String returns the severity as a word.
 func (s Severity) String() string {
-	switch s {
-	case Failure:
-		return "failure"
-	case Warning:
-		return "warning"
-	case Okay:
-		return "okay"
+	if word, ok := severities[s]; ok {
+		return word
 	}
 	return "severity " + strconv.FormatUint(uint64(s), 10)
 }
 
 // A Notification is an event, described by a text.
 type Notification struct {
-	Host, Plugin, PluginInstance, Type, TypeInstance []byte
+	Names
 
 	Time     Stamp
 	Severity Severity

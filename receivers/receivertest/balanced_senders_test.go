@@ -46,7 +46,7 @@ func level(i int) float64 { return 20 + 7*math.Sin(float64(i)) }
 // collectdRound has the parts of one host in packets of their own.
 func collectdRound(t *testing.T, i int, at int64) (all []message) {
 	list := func(plugin, typ string, raw []byte, kinds ...string) {
-		v := collectd.ValueList{Host: []byte("web1"), Plugin: []byte(plugin), Type: []byte(typ), Raw: raw, Time: collectd.Stamp(at) << 30, Interval: 10 << 30}
+		v := collectd.ValueList{Names: collectd.Names{Host: []byte("web1"), Plugin: []byte(plugin), Type: []byte(typ)}, Raw: raw, Time: collectd.Stamp(at) << 30, Interval: 10 << 30}
 		for _, name := range kinds {
 			k, err := collectd.ParseKind(name)
 			if err != nil {

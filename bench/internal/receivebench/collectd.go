@@ -70,8 +70,7 @@ func (l *collectdLoad) addHost(h int, start int64) {
 			at += 2000 + collectd.Stamp(l.random.next()%40_000) // 2 to 40 microseconds
 		}
 		v := collectd.ValueList{
-			Host: []byte(hostName(h)), Plugin: []byte(ls.plugin), PluginInstance: []byte(ls.pluginInstance),
-			Type: []byte(ls.typ), TypeInstance: []byte(ls.typeInstance), Time: at, Interval: collectdInterval << 30,
+			Names: collectd.Names{Host: []byte(hostName(h)), Plugin: []byte(ls.plugin), PluginInstance: []byte(ls.pluginInstance), Type: []byte(ls.typ), TypeInstance: []byte(ls.typeInstance)}, Time: at, Interval: collectdInterval << 30,
 		}
 		l.first = append(l.first, len(l.cells))
 		l.stamps = append(l.stamps, at)
@@ -153,10 +152,9 @@ func (l *collectdLoad) step(i int) (message []byte, samples, values int) {
 func (l *collectdLoad) series(n int) state {
 	ls := &l.lists[n%hostSeries]
 	v := collectd.ValueList{
-		Host: []byte(hostName(n / hostSeries)), Plugin: []byte(ls.plugin), PluginInstance: []byte(ls.pluginInstance),
-		Type: []byte(ls.typ), TypeInstance: []byte(ls.typeInstance),
+		Names: collectd.Names{Host: []byte(hostName(n / hostSeries)), Plugin: []byte(ls.plugin), PluginInstance: []byte(ls.pluginInstance), Type: []byte(ls.typ), TypeInstance: []byte(ls.typeInstance)},
 	}
-	s := state{Path: collectd.Identify(&v).Path, At: l.stamps[l.timed[n]].Seconds()}
+	s := state{Path: collectd.Identify(&v.Names).Path, At: l.stamps[l.timed[n]].Seconds()}
 	for i := l.first[n]; i < l.first[n+1]; i++ {
 		s.Readings = append(s.Readings, rra.FormatReading(l.cells[i].reading(l.cells[i].kind), nil))
 	}

@@ -160,7 +160,7 @@ func TestCollectdLoad(t *testing.T) {
 			}
 			for j := range lists {
 				v := &lists[j]
-				s := state{Path: collectd.Identify(v).Path, At: v.Time.Seconds()}
+				s := state{Path: collectd.Identify(&v.Names).Path, At: v.Time.Seconds()}
 				for k := range v.Kinds {
 					s.Readings = append(s.Readings, rra.FormatReading(v.Value(k), nil))
 				}

@@ -155,11 +155,9 @@ func (s *collectdSend) notification(at collectd.Stamp, args []string) ([]collect
 	case !strings.Contains(args[0], "/"):
 		n.Host = []byte(args[0])
 	default:
-		var v collectd.ValueList
-		if err := v.ParseIdentifier(args[0]); err != nil {
+		if err := n.ParseIdentifier(args[0]); err != nil {
 			return nil, fmt.Errorf("%q: %w", args[0], err)
 		}
-		n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance = v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance
 	}
 	return []collectd.Notification{n}, nil
 }

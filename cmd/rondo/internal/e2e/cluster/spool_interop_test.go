@@ -159,7 +159,7 @@ func (s *udpSender) lists(h int) []collectd.ValueList {
 			s.t.Fatal(err)
 		}
 		return collectd.ValueList{
-			Host: fmt.Appendf(nil, "h%d", h), Plugin: []byte("p"), Type: []byte(typ), Kinds: []byte{k}, Raw: raw,
+			Names: collectd.Names{Host: fmt.Appendf(nil, "h%d", h), Plugin: []byte("p"), Type: []byte(typ)}, Kinds: []byte{k}, Raw: raw,
 			Time: collectd.Stamp(udpBegin+udpStep*s.rounds) << 30, Interval: udpStep << 30,
 		}
 	}

@@ -130,8 +130,8 @@ func collectdSeeds(t *testing.T) [][]byte {
 func collectdFresh(i int) []byte {
 	var e collectd.Encoder
 	e.Add(&collectd.ValueList{
-		Host: []byte("flood"), Plugin: []byte("test"), Type: []byte("gauge"), TypeInstance: fmt.Append(nil, i),
-		Time: collectd.StampOf(rra.TimeOf(time.Now())), Interval: 10 << 30, Kinds: []byte{collectd.KindGauge}, Raw: make([]byte, 8),
+		Names: collectd.Names{Host: []byte("flood"), Plugin: []byte("test"), Type: []byte("gauge"), TypeInstance: fmt.Append(nil, i)},
+		Time:  collectd.StampOf(rra.TimeOf(time.Now())), Interval: 10 << 30, Kinds: []byte{collectd.KindGauge}, Raw: make([]byte, 8),
 	})
 	return e.Bytes()
 }
@@ -217,7 +217,7 @@ func (s *collectdSender) send(n int) (int, error) {
 	for i := range goodSeries {
 		var e collectd.Encoder
 		e.Add(&collectd.ValueList{
-			Host: []byte("good"), Plugin: []byte("test"), Type: []byte("gauge"), TypeInstance: fmt.Append(nil, i), Time: stamp,
+			Names: collectd.Names{Host: []byte("good"), Plugin: []byte("test"), Type: []byte("gauge"), TypeInstance: fmt.Append(nil, i)}, Time: stamp,
 			Interval: 10 << 30, Kinds: []byte{collectd.KindGauge},
 			Raw: binary.LittleEndian.AppendUint64(nil, math.Float64bits(float64(n))),
 		})
