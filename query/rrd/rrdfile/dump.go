@@ -170,7 +170,7 @@ func (d *dumper) params(i int, a *rra.Archive) {
 		d.param("seasonal_gamma", a.Gamma)
 		d.count("\t\t", "seasonal_smooth_idx", d.f.State.Archives[i].SmoothRow)
 		if d.f.Version >= 4 {
-			d.param("smoothing_window", smoothing(a))
+			d.param("smoothing_window", Smoothing(a))
 		}
 	case rra.Failures:
 		d.param("delta_pos", a.DeltaPos)

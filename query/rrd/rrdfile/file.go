@@ -38,7 +38,7 @@ func New(m *rra.Machine, s *rra.State, rows [][]float64) (*File, error) {
 		a := &d.Archives[i]
 		f.Definition.Archives[i].Own = false
 		if isSeasonal(a.CF) && f.Version >= 4 {
-			f.Definition.Archives[i].SmoothingWindow = smoothing(a) // from version 4 on it is written
+			f.Definition.Archives[i].SmoothingWindow = Smoothing(a) // from version 4 on it is written
 		}
 		if m.StreamOf(i) < 0 {
 			continue
@@ -134,8 +134,8 @@ func (f *File) StateOf(m *rra.Machine) (rra.State, error) { return m.Import(&f.S
 
 const unclear = "the expression refers to a data source by a name that means something else"
 
-// smoothing returns the smoothing window of an archive, or rrdtool's default if it has none.
-func smoothing(a *rra.Archive) float64 {
+// Smoothing returns the smoothing window of an archive, or rrdtool's default if it has none.
+func Smoothing(a *rra.Archive) float64 {
 	if math.IsNaN(a.SmoothingWindow) {
 		return 0.05
 	}

@@ -173,7 +173,7 @@ func (e *encoder) archiveParams(i int, a *rra.Archive) (p params) {
 		}
 	case rra.Seasonal, rra.DevSeasonal:
 		p.double(paramGamma, a.Gamma)
-		p.double(paramSmoothing, smoothing(a))
+		p.double(paramSmoothing, Smoothing(a))
 		p[paramSmooth] = uint64(e.f.State.Archives[i].SmoothRow)
 	case rra.Failures:
 		p.double(paramDeltaPos, a.DeltaPos)

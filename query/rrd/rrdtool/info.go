@@ -186,7 +186,7 @@ func (p *printer) archive(i int) {
 	case rra.Seasonal, rra.DevSeasonal:
 		p.number(key("gamma"), a.Gamma)
 		if p.version >= 4 {
-			p.number(key("smoothing_window"), smoothing(d, i))
+			p.number(key("smoothing_window"), rrdfile.Smoothing(a))
 		}
 	case rra.Failures:
 		p.number(key("delta_pos"), a.DeltaPos)
@@ -217,12 +217,4 @@ func (p *printer) archive(i int) {
 			p.integer(prep("unknown_datapoints"), cdp.Unknown)
 		}
 	}
-}
-
-// smoothing returns the smoothing window of archive i, in a series whose file stores it.
-func smoothing(d *rra.Definition, i int) float64 {
-	if w := d.Archives[i].SmoothingWindow; !math.IsNaN(w) {
-		return w
-	}
-	return 0.05
 }

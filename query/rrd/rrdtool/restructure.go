@@ -5,6 +5,7 @@ package rrdtool
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -195,11 +196,7 @@ func (c *changes) parse(p *reshape.Series) ([]rra.DataSource, []rra.Archive, err
 	archives := d.Archives[len(p.Definition.Archives):]
 	var left []string
 	for i, s := range p.Definition.Sources {
-		dropped := false
-		for _, name := range c.dropSources {
-			dropped = dropped || s.Name == name
-		}
-		if !dropped {
+		if !slices.Contains(c.dropSources, s.Name) {
 			left = append(left, args[i])
 		}
 	}

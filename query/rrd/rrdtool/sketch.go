@@ -46,8 +46,8 @@ func NewSketch(env *Env, args []string, w Wish) (*Sketch, error) {
 	return &Sketch{d, len(lines)}, nil
 }
 
-// options returns the options among the arguments of graph, in the locale, and the other arguments.
-// set may be nil.
+// options returns the options among the arguments of graph, in the locale, and the other
+// arguments. set may be nil.
 func (c *command) options(args []string, set func(o *graph.Options) error) (*graph.Options, []string, error) {
 	o := graph.NewOptions(c.now())
 	o.Names, o.WeekStart, o.Point = c.locale.names, c.locale.weekStart, graphdata.Point(c.locale.point)

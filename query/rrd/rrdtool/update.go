@@ -43,9 +43,6 @@ type updating struct {
 	batch  core.Batch
 	layout layout
 	at     []int64 // time of each sample in seconds, as it was given
-	times  []rra.Time
-	values [][]rra.Value
-	texts  [][]string
 }
 
 // A layout says which data source each reading of a sample is for.
@@ -153,7 +150,7 @@ func (u *updating) read(args []string) error {
 // sample reads one sample.
 func (u *updating) sample(arg string) error {
 	var texts []string
-	when, relative, values, err := u.layout.sample([]byte(arg), make([]rra.Value, 0, u.layout.values), &texts)
+	when, relative, values, err := u.layout.sample([]byte(arg), nil, &texts)
 	if err != nil {
 		return err
 	}
@@ -162,9 +159,6 @@ func (u *updating) sample(arg string) error {
 		return err
 	}
 	u.at = append(u.at, sec)
-	u.times = append(u.times, at)
-	u.values = append(u.values, values)
-	u.texts = append(u.texts, texts)
 	u.batch.AddText(u.ref, at, values, texts)
 	return nil
 }
@@ -276,21 +270,11 @@ func (u *updating) store(then error) error {
 
 // refused returns rrdtool's error for sample n, which the store has refused with err.
 func (u *updating) refused(n int, err error) error {
-	var late *rra.TimeError
-	var value *rra.ValueError
-	switch {
-	case errors.Is(err, core.ErrNotFound):
-		u.gone = true
-	case errors.As(err, &late):
-		at := late.At.Unix()
-		if n < len(u.at) && u.times[n] == late.At {
-			at = u.at[n]
-		}
-		return tooLate(u.name, at, late)
-	case errors.As(err, &value):
-		return fmt.Errorf("%s: %w", u.name, value.Err)
+	u.gone = errors.Is(err, core.ErrNotFound)
+	if late, ok := errors.AsType[*rra.TimeError](err); ok && n < len(u.at) && late.At.Unix() == max(u.at[n], minSecond) {
+		return tooLate(u.name, u.at[n], late)
 	}
-	return named(u.name, err)
+	return named(u.name, refusal(u.name, err))
 }
 
 // refusal returns rrdtool's error for a sample that the store has refused with err.

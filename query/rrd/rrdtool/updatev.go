@@ -80,35 +80,35 @@ func (t *trace) count(u *updating, last rra.Time) (n int64) {
 		}
 		return nil
 	}
-	for _, at := range u.times {
+	for x := range u.batch.All() {
 		if n > core.MaxFetchRows {
 			return n
 		}
-		if at <= last {
+		if x.At <= last {
 			if u.batch.SkipPast {
 				continue
 			}
 			return n
 		}
-		_ = t.phases(last, at, add) // add does not fail
-		last = at
+		_ = t.phases(last, x.At, add) // add does not fail
+		last = x.At
 	}
 	return n
 }
 
 // run steps the samples of u up to the first that is refused, and prints the rows.
 func (t *trace) run(u *updating) error {
-	for i, at := range u.times {
+	for x := range u.batch.All() {
 		last := t.m.LastUpdate(t.state.W)
 		var err error
-		t.runs, err = t.m.Step(&t.state, at, u.values[i], u.texts[i], t.runs[:0])
+		t.runs, err = t.m.Step(&t.state, x.At, x.Values, x.Texts, t.runs[:0])
 		if _, late := err.(*rra.TimeError); late && u.batch.SkipPast {
 			continue
 		}
 		if err != nil {
 			break
 		}
-		if err := t.phases(last, at, t.phase); err != nil {
+		if err := t.phases(last, x.At, t.phase); err != nil {
 			return err
 		}
 	}
