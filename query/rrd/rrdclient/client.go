@@ -57,16 +57,10 @@ type Client struct {
 	mu     sync.Mutex // guards the fields below, and is held from a request to its answer
 	conn   net.Conn
 	in     *bufio.Reader
-	broken bool      // the last answer was not read to its end
-	used   time.Time // time of the last answer
-	files  []*file
+	broken bool           // the last answer was not read to its end
+	used   time.Time      // time of the last answer
+	files  []core.Series  // as the server has shown them, by reference
 	known  map[string]int // index among files, by path
-}
-
-// A file is a series as the server has shown it.
-type file struct {
-	path string
-	info core.Info
 }
 
 // Dial connects to the server at addr, in any of the forms of wire.ParsePlace. Settings behind a

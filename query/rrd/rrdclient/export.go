@@ -14,40 +14,31 @@ import (
 
 // Export returns a whole series, to the digits that DUMP writes.
 func (c *Client) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
-	f, err := c.file(ref)
+	f, err := c.Series(ref)
 	if err != nil {
 		return core.Copy{}, err
 	}
 	// The server disconnects after a DUMP, so it gets a connection of its own.
-	other, err := c.again(ctx)
+	other, err := Dial(ctx, c.addr)
 	if err != nil {
 		return core.Copy{}, err
 	}
 	defer func() { _ = other.Close() }() // all was read
 	stop := context.AfterFunc(ctx, func() { _ = other.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	series, err := other.dump(f.path)
+	series, err := other.dump(c.name(f.Path), f.Path)
 	if err != nil {
-		return core.Copy{}, fmt.Errorf("dump of %s: %w", c.name(f.path), err)
+		return core.Copy{}, fmt.Errorf("dump of %s: %w", c.name(f.Path), err)
 	}
 	return series, nil
 }
 
-// again opens another connection to the same server.
-func (c *Client) again(ctx context.Context) (*Client, error) {
-	other, err := Dial(ctx, c.addr)
-	if err == nil {
-		other.dir = c.dir
-	}
-	return other, err
-}
-
 // dump sends a DUMP and reads the answer, which is XML or an error.
-func (c *Client) dump(path string) (core.Copy, error) {
+func (c *Client) dump(name, path string) (core.Copy, error) {
 	if err := c.conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return core.Copy{}, err
 	}
-	if _, err := c.conn.Write([]byte("DUMP " + c.name(path) + "\n")); err != nil {
+	if _, err := c.conn.Write([]byte("DUMP " + name + "\n")); err != nil {
 		return core.Copy{}, err
 	}
 	first, err := c.in.Peek(1)

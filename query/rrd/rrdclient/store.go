@@ -34,10 +34,10 @@ func (c *Client) Lookup(path string) (core.Ref, error) {
 	if !ok {
 		i = len(c.files)
 		c.known[path] = i
-		c.files = append(c.files, nil)
+		c.files = append(c.files, core.Series{})
 	}
 	info.Ref, info.Path = core.Ref(i+1), path
-	c.files[i] = &file{path, info}
+	c.files[i] = info.Series
 	return info.Ref, nil
 }
 
@@ -66,33 +66,24 @@ func (c *Client) ask(path string, flush bool) (core.Info, error) {
 	return info, nil
 }
 
-// file returns what Lookup has learnt about a reference.
-func (c *Client) file(ref core.Ref) (*file, error) {
+// Series returns the series of a reference, as it was when it was looked up.
+func (c *Client) Series(ref core.Ref) (core.Series, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ref == 0 || int(ref) > len(c.files) {
-		return nil, core.ErrNotFound
+		return core.Series{}, core.ErrNotFound
 	}
 	return c.files[ref-1], nil
 }
 
-// Series returns the series of a reference, as it was when it was looked up.
-func (c *Client) Series(ref core.Ref) (core.Series, error) {
-	f, err := c.file(ref)
-	if err != nil {
-		return core.Series{}, err
-	}
-	return f.info.Series, nil
-}
-
 // Info returns a series with its state, to the digits that the server shows.
 func (c *Client) Info(ref core.Ref) (core.Info, error) {
-	f, err := c.file(ref)
+	f, err := c.Series(ref)
 	if err != nil {
 		return core.Info{}, err
 	}
-	info, err := c.ask(f.path, true)
-	info.Ref, info.Path = ref, f.path
+	info, err := c.ask(f.Path, true)
+	info.Ref, info.Path = ref, f.Path
 	return info, err
 }
 
@@ -141,7 +132,7 @@ func (c *Client) CreateFrom(ctx context.Context, spec core.Spec, template string
 
 // Update sends samples, as many in each request as fit. n counts those that the server has taken.
 func (c *Client) Update(ctx context.Context, ref core.Ref, b *core.Batch) (n int, err error) {
-	f, err := c.file(ref)
+	f, err := c.Series(ref)
 	if err != nil {
 		return 0, err
 	}
@@ -151,7 +142,7 @@ func (c *Client) Update(ctx context.Context, ref core.Ref, b *core.Batch) (n int
 			return 0, err
 		}
 	}
-	head := "UPDATE " + c.name(f.path)
+	head := "UPDATE " + c.name(f.Path)
 	line := []byte(head)
 	count := 0
 	send := func() error {
@@ -208,11 +199,11 @@ func appendSample(dst []byte, x core.BatchSample) []byte {
 // Flush asks the server to write the samples that it holds back for series.
 func (c *Client) Flush(ctx context.Context, refs []core.Ref) error {
 	for _, ref := range refs {
-		f, err := c.file(ref)
+		f, err := c.Series(ref)
 		if err != nil {
 			return err
 		}
-		if _, err := c.do(ctx, "FLUSH "+c.name(f.path)); err != nil {
+		if _, err := c.do(ctx, "FLUSH "+c.name(f.Path)); err != nil {
 			return err
 		}
 	}

@@ -14,18 +14,18 @@ import (
 // Table returns the rows of the finest archive that reaches back to the start of r. The server
 // chooses it, whatever resolution r asks for.
 func (c *Client) Table(ref core.Ref, r query.Request) (*query.Table, error) {
-	f, err := c.file(ref)
+	f, err := c.Series(ref)
 	if err != nil {
 		return nil, err
 	}
 	// The server takes a time below 1 as seconds before now.
-	a, err := c.do(context.Background(), fmt.Sprintf("FETCH %s %s %d %d", c.name(f.path), r.CF, max(r.Start, 1), max(r.End, 1)))
+	a, err := c.do(context.Background(), fmt.Sprintf("FETCH %s %s %d %d", c.name(f.Path), r.CF, max(r.Start, 1), max(r.End, 1)))
 	if err != nil {
 		return nil, err
 	}
 	t, err := parseTable(a.lines)
 	if err != nil {
-		return nil, fmt.Errorf("%s: rows of %s: %w", c.addr, f.path, err)
+		return nil, fmt.Errorf("%s: rows of %s: %w", c.addr, f.Path, err)
 	}
 	return t, nil
 }
