@@ -12,8 +12,8 @@ type option struct {
 	arg   bool // takes an argument
 }
 
-// optionsIn returns the options that a usage lists. Each has a line, where at least two blanks stand
-// before the effect.
+// optionsIn returns the options that a usage lists. Each has a line, where at least two blanks
+// stand before the effect.
 func optionsIn(usage string) (options []option) {
 	for line := range strings.Lines(usage) {
 		names, _, _ := strings.Cut(strings.TrimLeft(line, " "), "  ")
