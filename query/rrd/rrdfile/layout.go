@@ -1,8 +1,11 @@
 package rrdfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
+
+	"github.com/rondo-db/rondo/rra"
 )
 
 // A native file is the memory of a C program. Byte order, the size of a long and the alignment of a
@@ -130,3 +133,23 @@ func (l *layout) seconds(b []byte) int64 {
 
 // double returns the double at the start of b.
 func (l *layout) double(b []byte) float64 { return math.Float64frombits(l.order.Uint64(b)) }
+
+// text returns b up to its first NUL.
+func text(b []byte) string {
+	s, _, _ := bytes.Cut(b, []byte{0})
+	return string(s)
+}
+
+// parseName reads the name of a value from 0 to last, which a NUL may follow, without allocation.
+func parseName[T interface {
+	rra.Kind | rra.CF
+	String() string
+}](b []byte, last T) (v T, ok bool) {
+	b, _, _ = bytes.Cut(b, []byte{0})
+	for ; v <= last; v++ {
+		if v.String() == string(b) {
+			return v, true
+		}
+	}
+	return 0, false
+}

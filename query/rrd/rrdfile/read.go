@@ -1,8 +1,10 @@
 package rrdfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 
 	"github.com/rondo-db/rondo/rra"
@@ -336,4 +338,196 @@ func (d *decoder) doubles(dst []float64, b []byte) {
 	for i := range dst {
 		dst[i] = d.double(b[8*i:])
 	}
+}
+
+// A decoder reads a native file from front to back.
+type decoder struct {
+	layout
+	b    []byte      // the whole file, or its header
+	size int64       // bytes of the whole file
+	at   int         // offset of the next field
+	free []float64   // memory for the rows
+	in   io.ReaderAt // where rows are read from, through buf; nil: b is the whole file
+	buf  []byte
+
+	sources, archives int
+	values            int64 // values in all archives
+	f                 *File
+}
+
+func (d *decoder) fail(at int, field, format string, args ...any) error {
+	return &FormatError{int64(at), field, fmt.Sprintf(format, args...)}
+}
+
+// readFull fills b from offset at.
+func readFull(r io.ReaderAt, b []byte, at int64) error {
+	n, err := r.ReadAt(b, at)
+	switch {
+	case n == len(b):
+		return nil
+	case err == io.EOF:
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// Read reads a native file of size bytes. The error is an error of r or of [Decode].
+func Read(r io.ReaderAt, size int64) (*File, error) { return new(Reader).Read(r, size) }
+
+// Decode reads a native file from memory. It keeps no part of b. The error is [ErrNotRRD], a
+// [*VersionError] or a [*FormatError].
+func Decode(b []byte) (*File, error) { return new(Reader).Decode(b) }
+
+// LastUpdate returns the time of the last update in a native file. b must be the whole file. It
+// returns the errors of [Decode].
+func LastUpdate(b []byte) (rra.Time, error) {
+	d := decoder{b: b, size: int64(len(b))}
+	if err := d.run(d.head, d.definition, d.checkSize, d.live); err != nil {
+		return 0, err
+	}
+	return d.f.State.LastUpdate, nil
+}
+
+// A Reader reads one native file after another and reuses its memory. The zero value is ready for
+// use. Only one goroutine may use it at a time.
+type Reader struct {
+	// Room is the memory for the rows of the next file, if its capacity is large enough.
+	Room []float64
+
+	buf []byte
+}
+
+// The beginning of a file is read in a piece of headBytes, in which most headers fit. Rows are read
+// in pieces of rowBytes.
+const (
+	headBytes = 8 << 10
+	rowBytes  = 256 << 10
+)
+
+// Read is the function [Read].
+func (x *Reader) Read(r io.ReaderAt, size int64) (*File, error) {
+	if size > maxSize {
+		return nil, &FormatError{0, "size", fmt.Sprintf("%d bytes, more than %d", size, int64(maxSize))}
+	}
+	if n := int(min(size, rowBytes)); len(x.buf) < n {
+		x.buf = make([]byte, n)
+	}
+	if size <= rowBytes {
+		b := x.buf[:size]
+		if err := readFull(r, b, 0); err != nil {
+			return nil, err
+		}
+		return x.Decode(b)
+	}
+	b := x.buf[:headBytes]
+	if err := readFull(r, b, 0); err != nil {
+		return nil, err
+	}
+	d := decoder{b: b, size: size, in: r, buf: x.buf, free: x.Room}
+	if err := d.head(); err != nil {
+		return nil, err
+	}
+	// A longer header is read only after its head has been checked.
+	if n := d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)) + 8; n > headBytes {
+		d.b = make([]byte, min(n, size))
+		if err := readFull(r, d.b, 0); err != nil {
+			return nil, err
+		}
+	} else {
+		d.b = bytes.Clone(b) // the buffer is needed for rows
+	}
+	return d.decode()
+}
+
+// Decode is the function [Decode].
+func (x *Reader) Decode(b []byte) (*File, error) {
+	d := decoder{b: b, size: int64(len(b)), free: x.Room}
+	if err := d.head(); err != nil {
+		return nil, err
+	}
+	return d.decode()
+}
+
+// maxSize is the size of the largest native file that is read, in bytes.
+const maxSize = math.MaxInt32
+
+// The head of a file of a 32-bit machine does not say whether a time has 4 or 8 bytes. The size of
+// the file does not either, since a file may be longer than its rows or cut off. What follows the
+// time is read in both layouts, and only in the right one it is what rrdtool writes:
+//
+//   - microseconds are below a million, and a reading, which is text, is a number far above that;
+//   - a reading ends within its 30 bytes, and NULs follow it up to the last of them;
+//   - the current row of an archive is below its rows, and most halves of a double are above them;
+//   - the last update lies in this time.
+//
+// A file that fits both layouts equally well is refused.
+
+// decideTime sets the size of a time to the one that fits the content of the file better.
+func (d *decoder) decideTime() error {
+	short, errShort := d.fit(4)
+	long, errLong := d.fit(8)
+	switch {
+	case short > long:
+		d.time = 4
+	case long > short:
+		d.time = 8
+	case short == fitsNot:
+		if d.time = 8; d.fullSize() == d.size {
+			return errLong
+		}
+		return errShort
+	default:
+		return d.fail(d.at, "last_update", "the file fits times of 32 bits and times of 64 bits")
+	}
+	return nil
+}
+
+// The results of fit besides the number of readings.
+const (
+	fitsNot   = -2
+	fitsOddly = -1 // holds what rrdtool does not write
+)
+
+// The seconds between which an ordinary file was updated last: 1980, before which rrdtool makes no
+// file, and the year 2514.
+const (
+	earliest = 315_360_000
+	latest   = 1 << 34
+)
+
+// fit returns how well the content fits times of a size: the number of readings that are a text, or
+// fitsOddly, or fitsNot and the reason.
+func (d *decoder) fit(size int) (int, error) {
+	at := d.at
+	defer func() { d.at = at }()
+	d.time = size
+	end := d.headerSize(d.f.Version, int64(d.sources), int64(d.archives))
+	if end > int64(len(d.b)) {
+		return fitsOddly, nil // only the layout with shorter times can be read
+	}
+	readings := d.at + d.liveSize(d.f.Version)
+	if err := d.live(); err != nil {
+		return fitsNot, err
+	}
+	d.at = int(end) - d.archives*d.long
+	for i := range d.archives {
+		if _, err := d.currentRow(i); err != nil {
+			return fitsNot, err
+		}
+	}
+	if last := d.f.State.LastUpdate.Unix(); last < earliest || last >= latest {
+		return fitsOddly, nil
+	}
+	n := 0
+	for i := range d.sources {
+		b := d.b[readings+i*pdpSize:][:textSize]
+		text, rest, _ := bytes.Cut(b, []byte{0})
+		if bytes.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f }) || len(bytes.Trim(rest, "\x00")) > 0 {
+			return fitsOddly, nil
+		}
+		if len(text) > 0 {
+			n++
+		}
+	}
+	return n, nil
 }
