@@ -1,6 +1,7 @@
 package rrdcached
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -155,3 +156,12 @@ func failure(what string) string { return "-1 " + oneLine(what) }
 
 // oneLine returns a text without line feeds and without control characters that a terminal obeys.
 func oneLine(s string) string { return text.Escape(strings.ReplaceAll(s, "\n", " ")) }
+
+// explain returns the text of an error for a client. A call that this server has ended, because it
+// stops, can be made again.
+func explain(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return core.ErrUnavailable.Error() + ": the server stops"
+	}
+	return err.Error()
+}

@@ -3,12 +3,16 @@ package rrdcached
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"slices"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -211,3 +215,137 @@ func (c *conn) count() {
 }
 
 func (c *conn) usage(cmd *command) { c.fail(cmd, "Usage: "+cmd.usage) }
+
+// A postponed is an UPDATE of a series that does not exist yet.
+type postponed struct {
+	slot int
+	raw  []byte
+	r    request
+}
+
+// A creating is a CREATE that was parsed and has not run yet.
+type creating struct {
+	args   []string // arguments of rrdtool create
+	alone  bool     // it reads other series, so it cannot run beside other CREATEs
+	seen   string   // where the client looks for the file, below the base; empty: nowhere
+	number int32    // number of the request in its BATCH
+	answer string   // empty: it has not run yet
+
+	// what the series will be, unless d is nil: then rrdtool has to say what is wrong
+	d     *rra.Definition
+	path  string
+	file  string // absolute name, which decides where seasons are smoothed
+	start int64  // seconds since 1970; 0: ten seconds ago
+}
+
+// A fetching is a FETCH or FETCHBIN that was parsed and is not answered yet.
+type fetching struct {
+	cmd        *command
+	e          *alias
+	cf         rra.CF
+	start, end int64    // seconds since 1970
+	columns    []string // names of the columns; empty: all
+	plan       *query.Plan
+	picked     []int // indices of the columns in the plan
+	err        error
+}
+
+// The limits of the errors that wait for the end of a BATCH, in bytes.
+const (
+	maxErrors = 4 << 20  // of one BATCH
+	allErrors = 64 << 20 // of all BATCHes
+)
+
+// endOfBatch stands for the samples of a slot that is the end of a BATCH. While a BATCH is on its
+// way to the disk, the next one is read. So its errors come from the slots that were answered since
+// the end of the BATCH before.
+const endOfBatch = -1
+
+// endBatch answers a BATCH of n commands with its errors.
+func (c *conn) endBatch(commands int32) {
+	n := c.failures
+	if c.unlisted > 0 {
+		n++
+	}
+	c.out = fmt.Appendf(c.out, "%d errors\n", n)
+	for _, b := range c.errors {
+		c.out = append(c.out, b...)
+		if len(c.out) >= answerBytes && c.flush() != nil {
+			break
+		}
+	}
+	if c.unlisted > 0 {
+		c.out = fmt.Appendf(c.out, "%d and %d further errors are not shown\n", commands, c.unlisted)
+	}
+	c.dropErrors()
+}
+
+// batchError keeps an error for the end of the BATCH. If there is no room for it, it is only
+// counted.
+func (c *conn) batchError(number int32, text string) {
+	if c.errorBytes > maxErrors || c.s.errors.Load() > allErrors {
+		c.unlisted++
+		return
+	}
+	const digits = 12 // bytes around the text: the number, a blank, the end of the line
+	n := len(c.errors) - 1
+	if n < 0 || cap(c.errors[n])-len(c.errors[n]) < len(text)+digits {
+		c.errors = append(c.errors, make([]byte, 0, max(min(c.errorBytes, 64<<10), 4<<10, len(text)+digits)))
+		n++
+	}
+	before := len(c.errors[n])
+	b := strconv.AppendInt(c.errors[n], int64(number), 10)
+	b = append(append(append(b, ' '), text...), '\n')
+	c.errors[n] = b
+	c.failures++
+	c.errorBytes += len(b) - before
+	c.s.errors.Add(int64(len(b) - before))
+}
+
+// dropErrors forgets the errors of a BATCH.
+func (c *conn) dropErrors() {
+	c.s.errors.Add(-int64(c.errorBytes))
+	c.errors, c.errorBytes, c.failures, c.unlisted = nil, 0, 0, 0
+}
+
+// A wake lets a connection wait for requests and for its first burst at once: a burst that is
+// stored ends a Read that waits.
+type wake struct {
+	nc   net.Conn
+	done func() // the method stored, kept here so that a burst allocates nothing
+
+	mu    sync.Mutex // guards waits; taken last: a store that refuses a burst holds locks of its own
+	waits bool       // the connection waits in Read
+}
+
+func (w *wake) init(nc net.Conn) { w.nc, w.done = nc, w.stored }
+
+// stored is called when a burst of the connection is stored.
+func (w *wake) stored() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waits {
+		w.waits = false
+		_ = w.nc.SetReadDeadline(time.Unix(1, 0)) // on an error Read has ended
+	}
+}
+
+// begin is called before a Read that is to end when g is stored. It returns false if g is.
+func (w *wake) begin(g *burst) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waits = !g.done()
+	return w.waits
+}
+
+// end is called after that Read. It reports whether a burst has ended it, or would have.
+func (w *wake) end() (told bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	told = !w.waits
+	w.waits = false
+	return told
+}
+
+// done reports whether the samples of a burst in flight are stored, or refused.
+func (g *burst) done() bool { return !g.sent || g.ticket.Done() }

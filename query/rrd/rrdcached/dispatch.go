@@ -64,6 +64,48 @@ func (c *conn) receive() (more bool, err error) {
 	return n > 0, err
 }
 
+// receiveMore is receive while bursts are in flight or one is being filled.
+func (c *conn) receiveMore() (more bool, err error) {
+	if len(c.flight) > 0 && c.flight[0].done() {
+		for len(c.flight) > 0 && c.flight[0].done() {
+			c.drainFirst()
+		}
+		if err := c.flush(); err != nil {
+			return false, err
+		}
+	}
+	n, err := c.in.Read(c.buf[c.to:], false)
+	if n > 0 {
+		c.to += n
+		return true, nil
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.expired() // the next call reads
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	c.submit()
+	if err := c.flush(); err != nil || len(c.flight) == 0 {
+		return false, err
+	}
+	if !c.in.Polls() {
+		c.drainFirst()
+		return false, c.flush()
+	}
+	if !c.wake.begin(c.flight[0]) {
+		return false, nil // the next call answers it
+	}
+	n, err = c.in.Read(c.buf[c.to:], true)
+	c.to += n
+	if told := c.wake.end(); told || errors.Is(err, os.ErrDeadlineExceeded) {
+		c.expired()
+		err = nil
+	}
+	return n > 0, err
+}
+
 // expired looks at a deadline of reading that has passed while nobody waited for the peer. That the
 // peer was silent for so long is no reason to end the connection, which was busy.
 func (c *conn) expired() {

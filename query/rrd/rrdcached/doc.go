@@ -11,6 +11,6 @@
 // rrdcached.
 //
 // The way of a request: [Server.Serve] starts a goroutine for each connection. dispatch.go reads
-// lines and decides who answers them. update.go puts samples into a burst (burst.go), flight.go
-// hands bursts to the engine and writes the answers once they are durable.
+// lines and decides who answers them. update.go puts samples into a burst (burst.go), hands bursts
+// to the engine, and writes the answers once they are durable.
 package rrdcached
