@@ -3,7 +3,9 @@ package rrdtool
 import (
 	"context"
 	"io"
+	"io/fs"
 	"iter"
+	"os"
 	"strings"
 	"time"
 
@@ -105,6 +107,21 @@ func (e *Env) withDefaults() *Env {
 	return &d
 }
 
+// increasing returns a clock that returns a later time in each call, if only by a microsecond, so
+// that N twice, in one command or in two, is two samples. If the system's clock is set back, it
+// follows.
+func increasing(now func() time.Time) func() time.Time {
+	var told time.Time
+	return func() time.Time {
+		t := now().Truncate(time.Microsecond)
+		if ahead := told.Sub(t); ahead >= 0 && ahead < time.Second {
+			t = told.Add(time.Microsecond)
+		}
+		told = t
+		return t
+	}
+}
+
 // A placed is a Store whose relative names start in a folder of its own: the client of a daemon on
 // this machine.
 type placed interface{ Dir() string }
@@ -115,3 +132,28 @@ type tuner interface {
 	Tune(ctx context.Context, path string, args []string) error
 	CreateFrom(ctx context.Context, spec core.Spec, template string, sources, args []string) error
 }
+
+// Files are the files of the caller: those that restore reads and dump writes, and native files
+// that verbs read in place of a series.
+type Files interface {
+	Readable
+	Create(name string) (io.WriteCloser, error)
+}
+
+// Readable are files that can be opened for reading.
+type Readable interface {
+	Stat(name string) (fs.FileInfo, error)
+	Open(name string) (io.ReadCloser, error)
+}
+
+// OSFiles are the files of this process.
+type OSFiles struct{}
+
+// Stat is os.Stat.
+func (OSFiles) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+
+// Open is os.Open.
+func (OSFiles) Open(name string) (io.ReadCloser, error) { return os.Open(name) }
+
+// Create is os.Create.
+func (OSFiles) Create(name string) (io.WriteCloser, error) { return os.Create(name) }

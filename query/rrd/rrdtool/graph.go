@@ -3,6 +3,7 @@ package rrdtool
 //lint:file-ignore ST1005 The messages are rrdtool's.
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,12 +12,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/graph"
 	"github.com/rondo-db/rondo/query/graph/canvas"
 	"github.com/rondo-db/rondo/query/graphdata"
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 )
 
 const graphUsage = `FILE [OPTIONS] LINE…
@@ -193,19 +194,6 @@ func (d *drawing) picture(source graphdata.Source) (err error) {
 
 var errTooLarge = fmt.Errorf("the data are more than %d MiB", maxExported>>20)
 
-// A sources finds the series that DEF lines name.
-type sources struct{ *command }
-
-// Open finds the series that a DEF names.
-func (s *sources) Open(_ context.Context, name, daemon string) (query.Store, core.Ref, error) {
-	c := *s.command
-	if err := c.daemon(daemon); err != nil {
-		return nil, 0, err
-	}
-	ref, err := c.native(name)
-	return c.Store, ref, err
-}
-
 func (d *drawing) infof(format string, args ...any) {
 	d.info = append(d.info, fmt.Sprintf(format, args...))
 }
@@ -320,4 +308,236 @@ func (d *drawing) write(encode func(io.Writer) error) error {
 		return fmt.Errorf("Could not save png to '%s'", d.file)
 	}
 	return errors.Join(encode(f), f.Close())
+}
+
+// maxExported bounds what a data format may have, in bytes.
+const maxExported = 256 << 20
+
+// export writes the columns of a graph in one of the data formats.
+func (d *drawing) export(source graphdata.Source) error {
+	d.Program.ExportDrawn()
+	if err := d.Program.Run(d.ctx, source); err != nil {
+		return err
+	}
+	if len(d.Program.Exports()) == 0 {
+		if err := d.Print(); errors.Is(err, graph.ErrStack) {
+			return err
+		}
+		return errNoExport
+	}
+	g := d.Program.Grid()
+	d.infof("graph_start = %d", g.Start)
+	d.infof("graph_end = %d", g.End)
+	d.infof("graph_step = %d", g.Step)
+	var b bytes.Buffer
+	if err := d.exportTo(&b); err != nil {
+		d.info = nil
+		return err
+	}
+	if err := d.write(func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
+		d.info, d.image = nil, nil
+		return err
+	}
+	if err := d.Print(); err != nil {
+		d.info, d.image = nil, nil
+		return err
+	}
+	d.prints()
+	d.plain = imageInfo{format: d.Options.ImageInfo}
+	return nil
+}
+
+// addData takes the columns of a picture as JSON with times.
+func (d *drawing) addData(source graphdata.Source, lines []string) error {
+	o := *d.Options
+	o.Data = graph.JSONTIME
+	g, err := graph.New(&o, lines)
+	if err != nil {
+		return err
+	}
+	g.Program.ExportDrawn()
+	if err := g.Program.Run(d.ctx, source); err != nil || len(g.Program.Exports()) == 0 {
+		return err
+	}
+	var b bytes.Buffer
+	if err := (&drawing{command: d.command, Graph: g}).exportTo(&b); err != nil {
+		return err
+	}
+	d.points = b.Bytes()
+	return nil
+}
+
+func (d *drawing) exportTo(b *bytes.Buffer) error {
+	c := *d.command
+	c.out = bufio.NewWriter(&limited{to: b, left: maxExported})
+	x := &xporting{command: &c, program: d.Program, graph: true, time: true, base: d.Options.Base, when: d.Options.TimeFormat()}
+	var err error
+	switch f := d.Options.Data; f {
+	case graph.XML, graph.XMLENUM:
+		x.num = f == graph.XMLENUM
+		err = x.printXML()
+	case graph.JSON, graph.JSONTIME:
+		x.time = f == graph.JSONTIME
+		err = x.printJSON()
+	case graph.TSV:
+		x.printTable('\t')
+	case graph.SSV:
+		x.printTable(';')
+	default:
+		x.printTable(',')
+	}
+	if e := c.out.Flush(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// printTable prints a line of legends, and a line a row that begins with its time. Lines end as in
+// DOS.
+func (x *xporting) printTable(separator byte) {
+	x.printf("\"time\"")
+	for _, e := range x.program.Exports() {
+		x.printf("%c\"%s\"", separator, e.Legend)
+	}
+	x.printf("\r\n")
+	x.rows(x.program.Grid(), func(line []byte, at int64, cursors []graphdata.Cursor) []byte {
+		line = x.appendTime(line, at)
+		for i := range cursors {
+			line = append(numeral.Append(append(line, separator, '"'), cursors[i].At(at)), '"')
+		}
+		return append(line, "\r\n"...)
+	})
+}
+
+// A limited is a writer that takes so many bytes.
+type limited struct {
+	to   *bytes.Buffer
+	left int
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.left -= len(b); l.left < 0 {
+		return 0, errTooLarge
+	}
+	return l.to.Write(b)
+}
+
+// A Sketch is a graph whose arguments have been read, and whose data have not.
+type Sketch struct {
+	drawing *drawing
+	lines   int
+}
+
+// A Wish is what a program adds to the arguments of a graph.
+type Wish struct {
+	// Set may change the options after the arguments; nil changes nothing.
+	Set func(o *graph.Options) error
+	// Present returns the time for which the graph is drawn, by its options at the clock of the
+	// Env; nil means that clock.
+	Present func(o *graph.Options) time.Time
+}
+
+// NewSketch reads the arguments of graph, without the name of a file. env need not have a store:
+// [Sketch.Draw] gets the series. The errors have rrdtool's words.
+func NewSketch(env *Env, args []string, w Wish) (*Sketch, error) {
+	c := &command{Env: env.withDefaults(), ctx: context.Background()}
+	o, lines, err := c.options(args, w.Set)
+	if err == nil && w.Present != nil {
+		// Times that count from the present are read again. Lines, which cost more, are read once.
+		at := w.Present(o)
+		c.Now = func() time.Time { return at }
+		o, lines, err = c.options(args, w.Set)
+	}
+	if err != nil {
+		return nil, c.locale.localError(err)
+	}
+	d := &drawing{command: c, file: "-", memory: true}
+	if d.Graph, err = graph.New(o, lines); err != nil {
+		return nil, c.locale.localError(err)
+	}
+	return &Sketch{d, len(lines)}, nil
+}
+
+// options returns the options among the arguments of graph, in the locale, and the other
+// arguments. set may be nil.
+func (c *command) options(args []string, set func(o *graph.Options) error) (*graph.Options, []string, error) {
+	o := graph.NewOptions(c.now())
+	o.Names, o.WeekStart, o.Point = c.locale.names, c.locale.weekStart, graphdata.Point(c.locale.point)
+	lines, err := parse(args, graphOptions, o.Set)
+	if err == nil && set != nil {
+		err = set(o)
+	}
+	if err == nil {
+		err = o.Finish()
+	}
+	return o, lines, err
+}
+
+// Options are the options of the graph, with its range of time.
+func (s *Sketch) Options() *graph.Options { return s.drawing.Options }
+
+// Lines is how many lines the graph has.
+func (s *Sketch) Lines() int { return s.lines }
+
+// Names returns the names of the series that the graph reads, as its DEFs have them.
+func (s *Sketch) Names() []string { return s.drawing.Program.Files() }
+
+// Readings returns the rows that Draw will read, without reading them.
+func (s *Sketch) Readings(ctx context.Context, source graphdata.Source) ([]graphdata.Reading, error) {
+	return s.drawing.Program.Readings(ctx, source)
+}
+
+// ErrNothing says that a graph has no line that draws.
+var ErrNothing = errors.New("the graph draws nothing: it has no LINE, AREA, TICK, HRULE or VRULE")
+
+// A SizeError says that a picture would have too many pixels, or that its file would be too long.
+type SizeError struct {
+	Pixels, Most float64
+	Bytes        int // the greatest length of the file; 0: the pixels are too many
+}
+
+func (e *SizeError) Error() string {
+	if e.Bytes > 0 {
+		return fmt.Sprintf("the picture would have more than %d bytes: draw less, or as PNG", e.Bytes)
+	}
+	return fmt.Sprintf("the picture would have %.0f pixels, more than %.0f", e.Pixels, e.Most)
+}
+
+// Most bounds a picture. 0 is no bound.
+type Most struct {
+	Pixels int
+	Bytes  int // of the file, without fonts
+}
+
+// Draw fetches the data and returns the picture. It may be called once. The error is a [*SizeError]
+// if the picture would be larger than most says, and ErrNothing if nothing would be on it. The end
+// of ctx ends the drawing.
+func (s *Sketch) Draw(ctx context.Context, source graphdata.Source, most Most) ([]byte, error) {
+	d := s.drawing
+	d.ctx, d.most = ctx, most
+	err := d.picture(source)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, d.locale.localError(err)
+	case d.image == nil:
+		return nil, ErrNothing
+	}
+	return d.image, nil
+}
+
+// Columns fetches the data of the lines that draw or export, for those who want numbers instead of
+// a picture. The program has run: its exports are the columns. The error is ErrNothing if there are
+// none.
+func (s *Sketch) Columns(ctx context.Context, source graphdata.Source) (*graphdata.Program, error) {
+	p := s.drawing.Program
+	p.ExportDrawn()
+	if err := p.Run(ctx, source); err != nil {
+		return nil, s.drawing.locale.localError(err)
+	}
+	if len(p.Exports()) == 0 {
+		return nil, ErrNothing
+	}
+	return p, nil
 }

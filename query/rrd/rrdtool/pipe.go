@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/attime"
 )
 
 // Pipe runs commands from in, one in each line, as `rrdtool -` does, until the input ends or the
@@ -346,17 +347,229 @@ func (p *pipe) appendOK(dst []byte) []byte {
 	return append(dst, '\n')
 }
 
-// increasing returns a clock that returns a later time in each call, if only by a microsecond, so
-// that N twice, in one command or in two, is two samples. If the system's clock is set back, it
-// follows.
-func increasing(now func() time.Time) func() time.Time {
-	var told time.Time
-	return func() time.Time {
-		t := now().Truncate(time.Microsecond)
-		if ahead := told.Sub(t); ahead >= 0 && ahead < time.Second {
-			t = told.Add(time.Microsecond)
-		}
-		told = t
-		return t
+// A lineReader returns the lines that have arrived before it waits for more. It cuts a line that is
+// too long after maxPipeLine+1 bytes and skips the rest of it.
+type lineReader struct {
+	in       io.Reader
+	buf      []byte
+	from, to int   // the part of buf that was not returned yet
+	looked   int   // no line ends between from and looked
+	err      error // error of in, returned after the last line
+}
+
+// pipeBuffer is how many bytes are read at once. It also bounds the lines of one burst.
+const pipeBuffer = 64 << 10
+
+func newLineReader(in io.Reader) *lineReader {
+	return &lineReader{in: in, buf: make([]byte, pipeBuffer)}
+}
+
+// next returns the next line without its end. ok is false if no complete line has arrived. The line
+// is valid until read is called.
+func (l *lineReader) next() (line []byte, ok bool) {
+	i := bytes.IndexByte(l.buf[l.looked:l.to], '\n')
+	if i < 0 {
+		l.looked = l.to
+		return nil, false
 	}
+	i += l.looked
+	line = l.buf[l.from:i]
+	l.from, l.looked = i+1, i+1
+	return line, true
+}
+
+// rest returns the last line of an input that does not end with a line feed.
+func (l *lineReader) rest() []byte { return l.buf[l.from:l.to] }
+
+// read waits for more input. Call it after next has returned no line.
+func (l *lineReader) read() error {
+	if l.err != nil {
+		return l.err
+	}
+	if l.from > 0 {
+		l.to = copy(l.buf, l.buf[l.from:l.to])
+		l.from, l.looked = 0, l.to
+	}
+	if l.to > maxPipeLine {
+		return l.readOver()
+	}
+	if l.to == len(l.buf) {
+		l.buf = append(l.buf, make([]byte, len(l.buf))...)
+	}
+	n, err := l.in.Read(l.buf[l.to:])
+	l.to += n
+	return l.keep(n, err)
+}
+
+// readOver is read inside a line that is too long.
+func (l *lineReader) readOver() error {
+	const cut = maxPipeLine + 1
+	if len(l.buf) < cut+pipeBuffer {
+		l.buf = append(l.buf, make([]byte, cut+pipeBuffer-len(l.buf))...)
+	}
+	n, err := l.in.Read(l.buf[cut:])
+	more := l.buf[cut : cut+n]
+	if i := bytes.IndexByte(more, '\n'); i >= 0 {
+		more = more[i:]
+	} else {
+		more = nil
+	}
+	l.looked = cut
+	l.to = cut + copy(l.buf[cut:], more)
+	return l.keep(n, err)
+}
+
+// keep delays an error that came together with input, until that input has been returned.
+func (l *lineReader) keep(n int, err error) error {
+	if n > 0 && err != nil {
+		l.err, err = err, nil
+	}
+	return err
+}
+
+// maxPipeLine bounds a line of pipe mode, in bytes.
+const maxPipeLine = 1 << 20
+
+// Frames runs commands as [Pipe] does, for a program that reads the answers. docs/clients.md
+// describes the exchange. Differences from Pipe: numbers have enough digits to read back as the
+// same double, texts may contain any byte, and a verb without arguments is an error.
+//
+// An answer consists of frames. A frame is a line "TAG N" and N bytes: the output of the command
+// (out), its remarks (err), and at the end done or error. When the input ends without a "quit", the
+// last frame is bye; commands that were sent but not answered were not run. Frames returns the exit
+// code.
+func Frames(ctx context.Context, env *Env, in io.Reader) int {
+	s := &session{frames: bufio.NewWriterSize(env.Stdout, 64<<10)}
+	s.pipe = pipe{env: *env.withDefaults(), ctx: ctx, in: newLineReader(in), began: time.Now(), exact: true}
+	s.out = bufio.NewWriterSize(framed{s.frames, "out"}, 64<<10)
+	s.env.Stdout, s.env.Stderr, s.env.Stdin = s.out, framed{s.frames, "err"}, strings.NewReader("")
+	s.env.Extra, s.env.Rondo = nil, false
+	defer func() { _ = s.frames.Flush() }() // the caller may have gone
+	over, code := s.serve(s.answer, s.frames.Flush)
+	if over {
+		_, _ = framed{s.frames, "bye"}.Write(nil) // as above
+	}
+	return code
+}
+
+// A session is one run of Frames.
+type session struct {
+	pipe
+	frames *bufio.Writer
+}
+
+// answer runs the command of a line and reports whether the session ends. Errors of writing are
+// returned by a later Flush.
+func (s *session) answer(line []byte) (quit bool) {
+	err := errLongLine
+	if len(line) <= maxPipeLine {
+		err = errQuotes
+		var ok bool
+		if s.args, ok = escapedWords(s.args[:0], bytes.TrimRight(line, "\r\n")); ok {
+			switch {
+			case len(s.args) == 1 && s.args[0] == "quit":
+				return true
+			case len(s.args) > 1 && s.args[0] == "keep":
+				s.env.KeepSame = true
+				err = s.run(s.args[1:])
+				s.env.KeepSame = false
+			case len(s.args) > 0 && s.args[0] == "times":
+				err = unless(parameters(s.args, 3), func() error { return s.times(s.args[1], s.args[2]) })
+			default:
+				err = s.run(s.args)
+			}
+		}
+	}
+	_ = s.out.Flush()
+	if err != nil {
+		_, _ = framed{s.frames, "error"}.Write([]byte(err.Error()))
+		return false
+	}
+	_, _ = framed{s.frames, "done"}.Write(nil)
+	return false
+}
+
+// A framed is a writer of frames.
+type framed struct {
+	to  *bufio.Writer
+	tag string
+}
+
+func (f framed) Write(b []byte) (int, error) {
+	_, err := fmt.Fprintf(f.to, "%s %d\n", f.tag, len(b))
+	if err == nil {
+		_, err = f.to.Write(b)
+	}
+	return len(b), err
+}
+
+// times prints two at-style times in seconds since 1970. They may refer to each other.
+func (s *session) times(start, end string) error {
+	a, b, err := attime.ParsePair(start, end, s.command().now())
+	if err != nil {
+		return err
+	}
+	s.printf("%d %d\n", a, b)
+	return nil
+}
+
+// words appends the words of a line to dst. Blanks separate words, except inside single or double
+// quotes, which may begin and end inside a word. It reports whether every quote is closed.
+func words(dst []string, line []byte) ([]string, bool) {
+	for i := 0; i < len(line); {
+		if line[i] == ' ' {
+			i++
+			continue
+		}
+		var word []byte
+		plain := i
+		for ; i < len(line) && line[i] != ' '; i++ {
+			if line[i] != '"' && line[i] != '\'' {
+				continue
+			}
+			end := bytes.IndexByte(line[i+1:], line[i])
+			if end < 0 {
+				return dst, false
+			}
+			word = append(append(word, line[plain:i]...), line[i+1:i+1+end]...)
+			i += end + 1
+			plain = i + 1
+		}
+		dst = append(dst, string(append(word, line[min(plain, i):i]...)))
+	}
+	return dst, true
+}
+
+// escapedWords appends the words of a line to dst. Blanks separate words, except inside double
+// quotes. A backslash makes the next byte a part of the word; \n is a line feed. It reports whether
+// every quote is closed.
+func escapedWords(dst []string, line []byte) ([]string, bool) {
+	for i := 0; i < len(line); {
+		if line[i] == ' ' {
+			i++
+			continue
+		}
+		var word []byte
+		quoted := false
+		for ; i < len(line) && (quoted || line[i] != ' '); i++ {
+			switch {
+			case line[i] == '"':
+				quoted = !quoted
+			case line[i] == '\\' && i+1 < len(line):
+				i++
+				if line[i] == 'n' {
+					word = append(word, '\n')
+				} else {
+					word = append(word, line[i])
+				}
+			default:
+				word = append(word, line[i])
+			}
+		}
+		if quoted {
+			return dst, false
+		}
+		dst = append(dst, string(word))
+	}
+	return dst, true
 }
