@@ -5,19 +5,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
+	"github.com/rondo-db/rondo/query/rrd/rrdfile"
+	"github.com/rondo-db/rondo/query/rrd/transfer"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// This file makes a client a store of package rrdtool. The protocol can do less than a store: the
-// server chooses the archive of a fetch, and it shows the state of a series but cannot be given
-// one.
+// A client is a store of package rrdtool. The protocol can do less than a store: the server chooses
+// the archive of a fetch, and it shows the state of a series but cannot be given one.
 
 // errNotSpoken says that the protocol has no request for what was asked.
 var errNotSpoken = errors.New("rrdcached's protocol has no words for it: ask a rondo server, or the database")
@@ -262,4 +266,118 @@ func (c *Client) Tune(ctx context.Context, path string, args []string) error {
 	}
 	_, err := c.do(ctx, strings.Join(words, " "))
 	return err
+}
+
+// Table returns the rows of the finest archive that reaches back to the start of r. The server
+// chooses it, whatever resolution r asks for.
+func (c *Client) Table(ref core.Ref, r query.Request) (*query.Table, error) {
+	f, err := c.Series(ref)
+	if err != nil {
+		return nil, err
+	}
+	// The server takes a time below 1 as seconds before now.
+	a, err := c.do(context.Background(), fmt.Sprintf("FETCH %s %s %d %d", c.name(f.Path), r.CF, max(r.Start, 1), max(r.End, 1)))
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseTable(a.lines)
+	if err != nil {
+		return nil, fmt.Errorf("%s: rows of %s: %w", c.addr, f.Path, err)
+	}
+	return t, nil
+}
+
+var errAnswer = errors.New("the answer does not parse")
+
+// farthest bounds the times of rows: no series covers as many seconds.
+const farthest = 1 << 40
+
+// parseTable reads the lines of FETCH.
+func parseTable(lines []string) (*query.Table, error) {
+	t := &query.Table{Archive: -1}
+	heads := map[string]*int64{"Start": &t.Start, "End": &t.End, "Step": &t.Step}
+	for len(lines) > 0 {
+		key, value, ok := strings.Cut(lines[0], ": ")
+		if key == "DSName" {
+			t.DS = strings.Fields(value)
+		} else if to := heads[key]; to != nil && ok {
+			var err error
+			if *to, err = strconv.ParseInt(value, 10, 64); err != nil {
+				return nil, errAnswer
+			}
+		} else if key != "FlushVersion" && key != "DSCount" {
+			break
+		}
+		lines = lines[1:]
+	}
+	if t.Step < 1 || t.Step > farthest || t.End < t.Start || t.Start < -farthest || t.End > farthest || len(t.DS) == 0 || int64(len(lines)) != (t.End-t.Start)/t.Step {
+		return nil, errAnswer
+	}
+	t.Values = make([]float64, 0, len(lines)*len(t.DS))
+	for _, line := range lines {
+		_, row, _ := strings.Cut(line, ":")
+		fields := strings.Fields(row)
+		if len(fields) != len(t.DS) {
+			return nil, errAnswer
+		}
+		for _, field := range fields {
+			v, err := parseFloat(field)
+			if err != nil {
+				return nil, errAnswer
+			}
+			t.Values = append(t.Values, v)
+		}
+	}
+	return t, nil
+}
+
+// Export returns a whole series, to the digits that DUMP writes.
+func (c *Client) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
+	f, err := c.Series(ref)
+	if err != nil {
+		return core.Copy{}, err
+	}
+	// The server disconnects after a DUMP, so it gets a connection of its own.
+	other, err := Dial(ctx, c.addr)
+	if err != nil {
+		return core.Copy{}, err
+	}
+	defer func() { _ = other.Close() }() // all was read
+	stop := context.AfterFunc(ctx, func() { _ = other.conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	series, err := other.dump(c.name(f.Path), f.Path)
+	if err != nil {
+		return core.Copy{}, fmt.Errorf("dump of %s: %w", c.name(f.Path), err)
+	}
+	return series, nil
+}
+
+// dump sends a DUMP and reads the answer, which is XML or an error.
+func (c *Client) dump(name, path string) (core.Copy, error) {
+	if err := c.conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
+		return core.Copy{}, err
+	}
+	if _, err := c.conn.Write([]byte("DUMP " + name + "\n")); err != nil {
+		return core.Copy{}, err
+	}
+	first, err := c.in.Peek(1)
+	if err != nil {
+		return core.Copy{}, err
+	}
+	if first[0] != '<' {
+		left := wire.MaxLine
+		r, err := c.reply(&left)
+		if err == nil {
+			err = r.err
+		}
+		if err == nil {
+			err = errAnswer
+		}
+		return core.Copy{}, err
+	}
+	x, err := rrdfile.ReadXML(io.LimitReader(c.in, maxAnswer), rrdfile.XMLOptions{WholeHistory: true})
+	if err != nil {
+		return core.Copy{}, err
+	}
+	return transfer.CopyOf(path, x)
 }
