@@ -210,7 +210,7 @@ func (c *source) forget() {
 
 // flush hands over values and texts that wait.
 func (c *source) flush() {
-	if len(c.values) == 0 && len(c.texts.said) == 0 {
+	if len(c.values) == 0 && len(c.texts.waiting) == 0 {
 		return
 	}
 	for asked := range slices.Chunk(c.asked, resolveMost) {

@@ -12,22 +12,19 @@ import (
 const (
 	keptText     = 16 << 10  // bytes of a text that are stored
 	queuedTexts  = 256 << 10 // bytes of texts that may wait; then they are handed over
-	idleTexts    = 64 << 10  // bytes of memory for texts that a source keeps when none waits
 	sameTextWait = 60        // seconds after which a text that is the same is handed over again
-	shownBytes   = 160       // bytes that a place takes without its path, about
-	sayingBytes  = 32        // size of a saying
+	shownBytes   = 192       // bytes that a place takes without its path, about
 )
 
 // texts are the texts of a stream that wait to be handed over: the newest of each path. Several
 // tokens may have the same name and index; then they write the same path.
 type texts struct {
-	seed   maphash.Seed
-	places []shown
-	byPath map[string]uint32 // path → index into places
-	said   []saying          // the texts that wait
-	size   int               // bytes of the texts that wait
-	room   int               // bytes of memory that said takes
-	held   int               // bytes of memory that places take
+	seed    maphash.Seed
+	places  []shown
+	byPath  map[string]uint32 // path → index into places
+	waiting []uint32          // the places of texts that wait
+	size    int               // bytes of these texts
+	held    int               // bytes of memory that places take
 }
 
 // A shown is a path whose metadata shows a text.
@@ -37,13 +34,8 @@ type shown struct {
 	token *Token // the token that said this text
 	seen  uint32 // Token.changes of this text
 	due   uint32 // second from which the same text is handed over again
-	said  uint32 // 1 + index into texts.said; 0: no text waits
-}
-
-// A saying is a text that waits.
-type saying struct {
-	place uint32
-	text  []byte
+	waits bool
+	text  []byte // that waits
 }
 
 func (x *texts) place(path string) uint32 {
@@ -70,50 +62,33 @@ func (x *texts) clear() {
 // say takes the text of t at a place. The end of a long text is cut off.
 func (x *texts) say(at uint32, t *Token, text []byte, second uint32) {
 	p := &x.places[at]
-	same := p.token == t && p.seen == t.changes
-	if p.said == 0 {
-		if same && p.hash != 0 && second < p.due {
+	if !p.waits {
+		if p.token == t && p.seen == t.changes && p.hash != 0 && second < p.due {
 			return
 		}
-		p.said = x.add(at)
+		p.waits = true
+		x.waiting = append(x.waiting, at)
 	}
 	p.token, p.seen = t, t.changes
-	s := &x.said[p.said-1]
 	text = text[:min(len(text), keptText)]
-	x.size += len(text) - len(s.text)
-	x.room -= cap(s.text)
-	s.text = append(s.text[:0], text...)
-	x.room += cap(s.text)
-}
-
-// add adds an empty saying to x.said, with the memory of an earlier one if possible. It returns 1 +
-// its index.
-func (x *texts) add(at uint32) uint32 {
-	if len(x.said) < cap(x.said) {
-		x.said = x.said[:len(x.said)+1]
-	} else {
-		x.said = append(x.said, saying{})
-		x.room += sayingBytes
-	}
-	s := &x.said[len(x.said)-1]
-	s.place, s.text = at, s.text[:0]
-	return uint32(len(x.said))
+	x.size += len(text) - len(p.text)
+	p.text = append(p.text[:0], text...)
 }
 
 // describe hands over the texts that wait, except for those that have not changed.
 func (x *texts) describe(q *receivers.Queue, sender string, at rra.Time, second uint32) {
-	for i := range x.said {
-		s := &x.said[i]
-		p := &x.places[s.place]
-		p.said = 0
-		h := maphash.Bytes(x.seed, s.text) | 1
+	for _, i := range x.waiting {
+		p := &x.places[i]
+		said := p.text
+		p.waits, p.text = false, nil
+		h := maphash.Bytes(x.seed, said) | 1
 		if h == p.hash && second < p.due {
 			continue
 		}
 		ok := q.Describe(receivers.Description{
 			PathMetadata: core.PathMetadata{
 				Path:     p.path,
-				Metadata: core.Metadata{Time: at, Text: text.Cut(receivers.Text(s.text), keptText)},
+				Metadata: core.Metadata{Time: at, Text: text.Cut(receivers.Text(said), keptText)},
 			},
 			Sender: sender,
 		})
@@ -121,8 +96,5 @@ func (x *texts) describe(q *receivers.Queue, sender string, at rra.Time, second 
 			p.hash = 0
 		}
 	}
-	if x.room > idleTexts {
-		x.said, x.room = nil, 0
-	}
-	x.said, x.size = x.said[:0], 0
+	x.waiting, x.size = x.waiting[:0], 0
 }
