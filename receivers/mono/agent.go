@@ -260,8 +260,8 @@ func (a *agent) Removed(s Status) {
 		return
 	}
 	if s == OK {
-		if i, ok := a.position(q.Index); ok {
-			a.forgetSeries(i)
+		if i, ok := a.dec.at[q.Index]; ok {
+			a.forgetSeries(int(i))
 		}
 		a.dec.Forget(q.Index)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -44,13 +45,17 @@ func (s *server) Control(ctx context.Context, args []string) (receivers.Table, e
 		return receivers.Table{}, err
 	}
 	var t receivers.Table
+	var c Counter
 	switch args[0] {
 	case "list":
 		t, err = a.controlList(ctx)
 	case "add":
-		t, err = a.controlAdd(ctx, args[2])
+		c, err = a.controlAdd(ctx, args[2])
 	case "remove":
-		t, err = a.controlRemove(ctx, args[2])
+		c, err = a.controlRemove(ctx, args[2])
+	}
+	if t.Columns == nil {
+		t = receivers.Table{Columns: counterColumns, Rows: [][]string{counterRow(&c)}}
 	}
 	if err != nil {
 		return receivers.Table{}, fmt.Errorf("agent %s: %w", a.Peer, err)
@@ -62,12 +67,8 @@ func (s *server) Control(ctx context.Context, args []string) (receivers.Table, e
 func (s *server) table() receivers.Table {
 	t := receivers.Table{Columns: []string{"peer", "since", "counters", "samples", "last"}}
 	s.mu.Lock()
-	agents := make([]*agent, 0, len(s.peers))
-	for _, a := range s.peers {
-		agents = append(agents, a)
-	}
+	agents := slices.SortedFunc(maps.Values(s.peers), func(a, b *agent) int { return strings.Compare(a.Peer, b.Peer) })
 	s.mu.Unlock()
-	slices.SortFunc(agents, func(a, b *agent) int { return strings.Compare(a.Peer, b.Peer) })
 	for _, a := range agents {
 		t.Rows = append(t.Rows, a.row())
 	}
@@ -100,11 +101,7 @@ func (s *server) peer(name string) (*agent, error) {
 	if ok {
 		return a, nil
 	}
-	names := make([]string, 0, len(s.peers))
-	for n := range s.peers {
-		names = append(names, n)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(s.peers))
 	switch {
 	case len(names) == 0:
 		return nil, errors.New("no agent is connected")
@@ -154,16 +151,13 @@ func (r *Reading) text() string {
 }
 
 // controlAdd asks the agent for one more counter.
-func (a *agent) controlAdd(ctx context.Context, arg string) (receivers.Table, error) {
+func (a *agent) controlAdd(ctx context.Context, arg string) (Counter, error) {
 	w, err := parseWanted(arg)
 	if err != nil {
-		return receivers.Table{}, err
+		return Counter{}, err
 	}
 	ans, err := a.answer(ctx, Request{Command: AddRequest, Category: w.category, Name: w.name}, strconv.Quote(w.String()))
-	if err != nil {
-		return receivers.Table{}, err
-	}
-	return receivers.Table{Columns: counterColumns, Rows: [][]string{counterRow(&ans.counter)}}, nil
+	return ans.counter, err
 }
 
 // answer asks the agent and waits for its answer. what is the counter that it may refuse.
@@ -193,15 +187,12 @@ func refusal(s Status, what string) error {
 }
 
 // controlRemove asks the agent to sample a counter no longer.
-func (a *agent) controlRemove(ctx context.Context, arg string) (receivers.Table, error) {
+func (a *agent) controlRemove(ctx context.Context, arg string) (Counter, error) {
 	c, err := a.sampled(arg)
-	if err != nil {
-		return receivers.Table{}, err
+	if err == nil {
+		_, err = a.answer(ctx, Request{Command: RemoveRequest, Index: c.Index}, arg)
 	}
-	if _, err := a.answer(ctx, Request{Command: RemoveRequest, Index: c.Index}, arg); err != nil {
-		return receivers.Table{}, err
-	}
-	return receivers.Table{Columns: counterColumns, Rows: [][]string{counterRow(&c)}}, nil
+	return c, err
 }
 
 // sampled returns the counter that arg names, by its index or as CATEGORY/NAME.
@@ -222,7 +213,7 @@ func (a *agent) sampled(arg string) (Counter, error) {
 	if index < 0 { // an agent of 2014 would crash
 		return Counter{}, fmt.Errorf("index %d is negative", index)
 	}
-	if i, ok := a.position(int16(index)); ok {
+	if i, ok := a.dec.at[int16(index)]; ok {
 		return a.dec.Readings()[i].Counter, nil
 	}
 	return Counter{}, fmt.Errorf("no counter with the index %d is sampled", index)

@@ -89,8 +89,7 @@ func AppendAdded(dst []byte, s Status, c *Counter) ([]byte, error) {
 // AppendRemoved appends an agent's answer to a remove request.
 func AppendRemoved(dst []byte, s Status) []byte { return append(dst, cmdRemove, byte(s)) }
 
-// AppendSample appends a sample with the given values. Agents send only values that have changed:
-// an [Encoder] chooses those.
+// AppendSample appends a sample with the given values. Agents send only values that have changed.
 func AppendSample(dst []byte, ticks int64, values []Value) ([]byte, error) {
 	if len(values) > MaxValues {
 		return dst, fmt.Errorf("%d values, at most %d are allowed", len(values), MaxValues)
@@ -113,31 +112,3 @@ func AppendSample(dst []byte, ticks int64, values []Value) ([]byte, error) {
 	}
 	return binary.LittleEndian.AppendUint16(dst, 0xffff), nil
 }
-
-// An Encoder remembers which values an agent has sent, because a sample has only those that have
-// changed. The zero value is ready.
-type Encoder struct{ sent map[int16]uint64 }
-
-// AppendSample appends a sample with the values that differ from what was appended before.
-func (e *Encoder) AppendSample(dst []byte, ticks int64, values []Value) ([]byte, error) {
-	changed := make([]Value, 0, len(values))
-	for _, v := range values {
-		if bits, ok := e.sent[v.Index]; !ok || bits != v.Bits {
-			changed = append(changed, v)
-		}
-	}
-	dst, err := AppendSample(dst, ticks, changed)
-	if err != nil {
-		return dst, err
-	}
-	if e.sent == nil {
-		e.sent = make(map[int16]uint64)
-	}
-	for _, v := range changed {
-		e.sent[v.Index] = v.Bits
-	}
-	return dst, nil
-}
-
-// Forget makes the Encoder send the next value of a counter even if it has not changed.
-func (e *Encoder) Forget(index int16) { delete(e.sent, index) }

@@ -56,36 +56,44 @@ func second(b []byte, err error) error {
 	return err
 }
 
-// TestEncoder: a sample carries what differs from the last.
-func TestEncoder(t *testing.T) {
-	var e Encoder
-	b := hello(t)
-	for _, values := range [][]Value{
-		{{0, Int, 7}, {1, Long, 8}, {2, Word, 1<<64 - 5}},
-		{{0, Int, 7}, {1, Long, 9}, {2, Word, 1<<64 - 5}},
-		{{0, Int, 7}, {1, Long, 9}},
-		nil,
-		{{1, Long, 8}},
-	} {
-		var err error
-		if b, err = e.AppendSample(b, 1, values); err != nil {
-			t.Fatal(err)
-		}
-	}
-	e.Forget(1)
-	b, err := e.AppendSample(b, 1, []Value{{0, Int, 7}, {1, Long, 8}})
+// TestSenderSendsChanges: a sample carries what differs from the last, and all of a counter that was
+// added again.
+func TestSenderSendsChanges(t *testing.T) {
+	sender, err := NewSender(PageDialect, []Offer{
+		{Counter: Counter{Category: GC, Name: "still", Type: Int, Variance: Monotonic}, Bits: 7},
+		{Counter: Counter{Category: GC, Name: "moves", Type: Long, Variance: Monotonic}, Step: 1},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := read(nil, b)
+	b, err := sender.AppendHello(nil)
+	for range 3 {
+		if err == nil {
+			b, err = sender.AppendSample(b, 1)
+		}
+	}
+	for _, r := range []Request{{Command: RemoveRequest}, {Command: AddRequest, Category: GC.String(), Name: "still"}} {
+		if err == nil {
+			b, err = sender.AppendAnswer(b, r)
+		}
+	}
+	if err == nil {
+		b, err = sender.AppendSample(b, 1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := read([]int16{0}, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got [][]int16
-	for _, e := range r.events[1:] {
-		got = append(got, e.Changed)
+	for _, e := range r.events {
+		if e.Event == "sample" {
+			got = append(got, e.Changed)
+		}
 	}
-	if diff := cmp.Diff([][]int16{{0, 1, 2}, {1}, {}, {}, {1}, {1}}, got); diff != "" {
+	if diff := cmp.Diff([][]int16{{0, 1}, {1}, {1}, {2, 1}}, got); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 }

@@ -34,14 +34,12 @@ type answer struct {
 func (q *question) answer(a answer) { q.done <- a }
 
 func (q *question) wait(ctx context.Context, most time.Duration) (answer, error) {
-	t := time.NewTimer(most)
-	defer t.Stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, most, errSilent)
+	defer cancel()
 	select {
 	case ans := <-q.done:
 		return ans, ans.err
-	case <-t.C:
-		return answer{}, errSilent
 	case <-ctx.Done():
-		return answer{}, ctx.Err()
+		return answer{}, context.Cause(ctx)
 	}
 }

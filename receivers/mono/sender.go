@@ -31,9 +31,15 @@ type Sender struct {
 	dialect Dialect
 
 	mu     sync.Mutex // guards what follows
-	offers []Offer
-	enc    Encoder
+	offers []offered
 	next   int16 // index of the next counter that an inspector adds
+}
+
+// An offered is an Offer and the value that was sent last, as only what has changed is sent.
+type offered struct {
+	Offer
+	sent  uint64
+	known bool // a value was sent
 }
 
 // NewSender returns a Sender of counters.
@@ -41,10 +47,9 @@ func NewSender(d Dialect, offers []Offer) (*Sender, error) {
 	if len(offers) > MaxCounters {
 		return nil, fmt.Errorf("%d counters, at most %d are allowed", len(offers), MaxCounters)
 	}
-	s := &Sender{dialect: d, offers: append([]Offer(nil), offers...)}
+	s := &Sender{dialect: d}
 	names := make(map[wanted]bool)
-	for i := range s.offers {
-		o := &s.offers[i]
+	for _, o := range offers {
 		w := wanted{o.Category.String(), o.Name}
 		if names[w] {
 			return nil, fmt.Errorf("counter %q is given twice", w)
@@ -54,6 +59,7 @@ func NewSender(d Dialect, offers []Offer) (*Sender, error) {
 			o.Index = s.next
 			s.next++
 		}
+		s.offers = append(s.offers, offered{Offer: o})
 	}
 	return s, nil
 }
@@ -78,8 +84,9 @@ func (s *Sender) AppendSample(dst []byte, t rra.Time) ([]byte, error) {
 	var values []Value
 	for i := range s.offers {
 		o := &s.offers[i]
-		if !o.Asleep {
+		if !o.Asleep && (!o.known || o.sent != o.Bits) {
 			values = append(values, Value{o.Index, o.Type, o.Bits})
+			o.sent, o.known = o.Bits, true
 		}
 		if o.Type == Double {
 			o.Bits = math.Float64bits(math.Float64frombits(o.Bits) + math.Float64frombits(o.Step))
@@ -87,7 +94,7 @@ func (s *Sender) AppendSample(dst []byte, t rra.Time) ([]byte, error) {
 			o.Bits += o.Step
 		}
 	}
-	return s.enc.AppendSample(dst, Ticks(t), values)
+	return AppendSample(dst, Ticks(t), values)
 }
 
 // AppendAnswer appends the answer to r. A good bye has no answer.
@@ -110,8 +117,7 @@ func (s *Sender) AppendAnswer(dst []byte, r Request) ([]byte, error) {
 	case RemoveRequest:
 		for i := range s.offers {
 			if o := &s.offers[i]; !o.Asleep && o.Index == r.Index {
-				o.Asleep = true
-				s.enc.Forget(o.Index)
+				o.Asleep, o.known = true, false
 				return AppendRemoved(dst, OK), nil
 			}
 		}

@@ -1,8 +1,6 @@
 package mono
 
 import (
-	"math"
-
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/pathname"
@@ -42,13 +40,9 @@ func kindOf(c *Counter) rra.Kind {
 
 // Define returns the definition of the series of a counter.
 func Define(c *Counter, step int64) *rra.Definition {
-	return &rra.Definition{
-		Step: step,
-		Sources: []rra.DataSource{{
-			Name: "value", Kind: kindOf(c), Heartbeat: max(defaultHeartbeat, 2*step), Min: math.NaN(), Max: math.NaN(),
-		}},
-		Archives: receivers.StandardArchives(step),
-	}
+	d := receivers.StandardDefinition(step)
+	d.Sources[0].Kind, d.Sources[0].Heartbeat = kindOf(c), max(defaultHeartbeat, 2*step)
+	return d
 }
 
 // fits reports whether a series with the definition d takes values of a counter: it has one data

@@ -67,33 +67,18 @@ func (a *agent) forgetSeries(i int) {
 	a.series[i] = receivers.Series{}
 }
 
-// position returns the position in Readings of the counter with an index.
-func (a *agent) position(index int16) (int, bool) {
-	for i, r := range a.dec.Readings() {
-		if r.Index == index && !r.Removed {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
 // bad counts and logs the error that ends the stream.
 func (a *agent) bad(err error) {
 	a.s.Drop(receivers.ReasonOf(err), 1)
-	if ok, held := a.s.Lines.Allow(a.Host, a.s.Config.Now()); ok {
-		var e *receivers.Error
-		offset := 0
-		if errors.As(err, &e) {
-			offset = e.Offset
-		}
-		a.s.Config.Logger.Warn("mono: stream ends", "peer", a.Peer, "offset", offset, "err", err, "held_back_lines", held)
+	offset := 0
+	if e, ok := errors.AsType[*receivers.Error](err); ok {
+		offset = e.Offset
 	}
+	a.s.Lines.Log(a.s.Config.Logger.Warn, a.Host, a.s.Config.Now(), "mono: stream ends", "peer", a.Peer, "offset", offset, "err", err)
 }
 
 func (a *agent) log(key, what string, args ...any) {
-	if ok, held := a.s.Lines.Allow(key, a.now); ok {
-		a.s.Config.Logger.Warn("mono: "+what, append(args, "peer", a.Peer, "held_back_lines", held)...)
-	}
+	a.s.Lines.Log(a.s.Config.Logger.Warn, key, a.now, "mono: "+what, append(args, "peer", a.Peer)...)
 }
 
 // reading returns a counter that is sampled, or nil. a.mu is held.
