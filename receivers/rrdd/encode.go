@@ -5,11 +5,12 @@ import (
 	"crypto/md5"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"math"
 	"strconv"
-	"unicode/utf8"
+	"strings"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -43,12 +44,11 @@ func (f *File) Append(dst []byte) ([]byte, error) {
 	return b, nil
 }
 
-func appendOwner(dst []byte, s *Source) []byte {
-	dst = append(dst, s.Owner.String()...)
-	if s.Owner != Host || s.UUID != "" {
-		dst = append(append(dst, ' '), s.UUID...)
+func (s *Source) owner() string {
+	if s.Owner == Host && s.UUID == "" {
+		return s.Owner.String()
 	}
-	return dst
+	return s.Owner.String() + " " + s.UUID
 }
 
 // bits returns a value as it stands in a file of version 2.
@@ -76,22 +76,19 @@ func (f *File) append1(dst []byte) ([]byte, error) {
 	head := len(dst)
 	dst = append(dst, "DATASOURCES\n00000000\n00000000000000000000000000000000\n"...)
 	dst = append(dst, `{"timestamp": `...)
-	dst = appendNumber(dst, f.Timestamp)
+	dst = appendJSON(dst, f.Timestamp)
 	dst = append(dst, `, "datasources": {`...)
 	for i := range f.Sources {
 		s := &f.Sources[i]
-		dst = s.append(dst, i)
 		bits, err := s.bits(f.Values[i])
 		if err != nil {
 			return nil, err
 		}
-		dst = append(dst, `, "value": "`...)
+		value := formatFloat(math.Float64frombits(bits))
 		if s.ValueType == Int64 {
-			dst = strconv.AppendInt(dst, int64(bits), 10)
-		} else {
-			dst = appendFloat(dst, math.Float64frombits(bits))
+			value = strconv.FormatInt(int64(bits), 10)
 		}
-		dst = append(dst, `"}`...)
+		dst = s.append(dst, i, value)
 	}
 	dst = append(dst, "}}"...)
 	b := dst[head:]
@@ -123,7 +120,7 @@ func (f *File) append2(dst []byte) ([]byte, error) {
 	meta := len(dst)
 	dst = append(dst, `{"datasources": {`...)
 	for i := range f.Sources {
-		dst = append(f.Sources[i].append(dst, i), '}')
+		dst = f.Sources[i].append(dst, i, "")
 	}
 	dst = append(dst, "}}"...)
 	binary.BigEndian.PutUint32(dst[meta-4:], uint32(len(dst)-meta))
@@ -146,73 +143,43 @@ func timeBits(t float64) (uint64, error) {
 	return b, nil
 }
 
-// append appends the name and the fields of data source i, without the brace at the end.
-func (s *Source) append(dst []byte, i int) []byte {
+// A sourceText is a data source as it stands in the file.
+type sourceText struct {
+	Description string `json:"description"`
+	Owner       string `json:"owner"`
+	ValueType   string `json:"value_type"`
+	Type        string `json:"type"`
+	Default     string `json:"default"`
+	Units       string `json:"units"`
+	Min         string `json:"min"`
+	Max         string `json:"max"`
+	Transform   string `json:"transform,omitempty"`
+	Value       string `json:"value,omitempty"` // of version 1
+}
+
+// append appends the name and the fields of data source i.
+func (s *Source) append(dst []byte, i int, value string) []byte {
 	if i > 0 {
 		dst = append(dst, ", "...)
 	}
-	u := s.unbounded()
-	dst = appendQuoted(dst, s.Name)
-	dst = append(dst, `: {"description": `...)
-	dst = appendQuoted(dst, s.Description)
-	dst = append(dst, `, "owner": `...)
-	dst = appendQuoted(dst, string(appendOwner(nil, s)))
-	dst = append(dst, `, "value_type": "`...)
-	dst = append(dst, s.ValueType.String()...)
-	dst = append(dst, `", "type": "`...)
-	dst = append(dst, s.Type.String()...)
-	dst = append(dst, `", "default": "`...)
-	dst = strconv.AppendBool(dst, s.Default)
-	dst = append(dst, `", "units": `...)
-	dst = appendQuoted(dst, s.Units)
-	dst = append(dst, `, "min": "`...)
-	dst = appendFloat(dst, u.Min)
-	dst = append(dst, `", "max": "`...)
-	dst = appendFloat(dst, u.Max)
-	dst = append(dst, '"')
+	u, transform := s.unbounded(), ""
 	if s.Transform != Identity {
-		dst = append(dst, `, "transform": "`...)
-		dst = append(dst, s.Transform.String()...)
-		dst = append(dst, '"')
+		transform = s.Transform.String()
 	}
-	return dst
+	dst = append(appendJSON(dst, s.Name), ": "...)
+	return appendJSON(dst, sourceText{
+		s.Description, s.owner(), s.ValueType.String(), s.Type.String(), strconv.FormatBool(s.Default), s.Units,
+		formatFloat(u.Min), formatFloat(u.Max), transform, value,
+	})
 }
 
-// appendFloat writes x as every reader accepts it in a text: "nan", "inf", "-inf", or the shortest
+func appendJSON(dst []byte, v any) []byte {
+	b, _ := json.Marshal(v) // of strings and numbers, which have a form
+	return append(dst, b...)
+}
+
+// formatFloat writes x as every reader accepts it in a text: "nan", "inf", "-inf", or the shortest
 // decimal number that is x.
-func appendFloat(dst []byte, x float64) []byte {
-	switch {
-	case math.IsNaN(x):
-		return append(dst, "nan"...)
-	case math.IsInf(x, 1):
-		return append(dst, "inf"...)
-	case math.IsInf(x, -1):
-		return append(dst, "-inf"...)
-	}
-	return strconv.AppendFloat(dst, x, 'g', -1, 64)
-}
-
-// appendNumber writes a number of JSON, without an exponent if that is not long.
-func appendNumber(dst []byte, x float64) []byte {
-	if math.Abs(x) < 1e18 {
-		return strconv.AppendFloat(dst, x, 'f', -1, 64)
-	}
-	return strconv.AppendFloat(dst, x, 'e', -1, 64)
-}
-
-// appendQuoted writes a string of JSON.
-func appendQuoted(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			dst = append(dst, '\\', byte(r))
-		case r < 0x20:
-			dst = append(dst, `\u00`...)
-			dst = hex.AppendEncode(dst, []byte{byte(r)})
-		default:
-			dst = utf8.AppendRune(dst, r) // U+FFFD for what is no text
-		}
-	}
-	return append(dst, '"')
+func formatFloat(x float64) string {
+	return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(x, 'g', -1, 64), "+"))
 }
