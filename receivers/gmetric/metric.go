@@ -121,19 +121,30 @@ func mix(h, p uint64) uint64 {
 	return hi ^ lo
 }
 
-// The names of the attributes under which the metadata of a metric is stored.
+// A metricText is a text of a metric, and the name of the attribute and the label that it is.
+type metricText struct {
+	name string
+	text *string
+}
+
+func (md *metric) texts() [7]metricText {
+	return [...]metricText{
+		{"units", &md.units},
+		{"type", &md.typ},
+		{"group", &md.group},
+		{"title", &md.title},
+		{"description", &md.description},
+		{"cluster", &md.cluster},
+		{"ip", &md.ip},
+	}
+}
+
+// The names of the other attributes under which the metadata of a metric is stored.
 const (
-	attrType        = "type"
-	attrSlope       = "slope"
-	attrTMax        = "tmax"
-	attrDMax        = "dmax"
-	attrUnits       = "units"
-	attrGroup       = "group"
-	attrTitle       = "title"
-	attrDescription = "description"
-	attrCluster     = "cluster"
-	attrIP          = "ip"
-	attrExtra       = "extra." // and the key
+	attrSlope = "slope"
+	attrTMax  = "tmax"
+	attrDMax  = "dmax"
+	attrExtra = "extra." // and the key
 	// attrExpiry set to expiryDelete has the server delete a series that has expired.
 	attrExpiry   = receivers.AttributeOnExpiry
 	expiryDelete = receivers.ExpireDelete
@@ -151,17 +162,9 @@ func (md *metric) attributes(remove bool) []core.Label {
 	if remove && md.dmax > 0 {
 		ls = append(ls, core.Label{Name: attrExpiry, Value: expiryDelete})
 	}
-	for _, l := range [...]core.Label{
-		{Name: attrType, Value: md.typ},
-		{Name: attrUnits, Value: md.units},
-		{Name: attrGroup, Value: md.group},
-		{Name: attrTitle, Value: md.title},
-		{Name: attrDescription, Value: md.description},
-		{Name: attrCluster, Value: md.cluster},
-		{Name: attrIP, Value: md.ip},
-	} {
-		if l.Value != "" {
-			ls = append(ls, l)
+	for _, t := range md.texts() {
+		if *t.text != "" {
+			ls = append(ls, core.Label{Name: t.name, Value: *t.text})
 		}
 	}
 	for _, l := range md.extra {
@@ -182,21 +185,12 @@ func parseAttributes(ls []core.Label) (md metric, ok bool) {
 			md.tmax = seconds(l.Value)
 		case attrDMax:
 			md.dmax = seconds(l.Value)
-		case attrType:
-			md.typ = l.Value
-		case attrUnits:
-			md.units = l.Value
-		case attrGroup:
-			md.group = l.Value
-		case attrTitle:
-			md.title = l.Value
-		case attrDescription:
-			md.description = l.Value
-		case attrCluster:
-			md.cluster = l.Value
-		case attrIP:
-			md.ip = l.Value
 		default:
+			for _, t := range md.texts() {
+				if t.name == l.Name {
+					*t.text = l.Value
+				}
+			}
 			if key, is := strings.CutPrefix(l.Name, attrExtra); is {
 				md.extra = append(md.extra, core.Label{Name: key, Value: l.Value})
 			}
@@ -212,20 +206,13 @@ func seconds(s string) uint32 {
 
 // identify returns the path of the series of a metric, ganglia/HOST/METRIC, and its labels.
 func identify(host, name []byte, md *metric) receivers.Identity {
-	return receivers.Identity{
-		Path: path(host, name),
-		Labels: []core.Label{
-			{Name: "host", Value: label(host)},
-			{Name: "metric", Value: label(name)},
-			{Name: attrUnits, Value: md.units},
-			{Name: attrType, Value: md.typ},
-			{Name: attrGroup, Value: md.group},
-			{Name: attrTitle, Value: md.title},
-			{Name: attrDescription, Value: md.description},
-			{Name: attrCluster, Value: md.cluster},
-			{Name: attrIP, Value: md.ip},
-		},
+	id := receivers.Identity{
+		Path: path(host, name), Labels: []core.Label{{Name: "host", Value: label(host)}, {Name: "metric", Value: label(name)}},
 	}
+	for _, t := range md.texts() {
+		id.Labels = append(id.Labels, core.Label{Name: t.name, Value: *t.text})
+	}
+	return id
 }
 
 // prefix is the first component of every path.

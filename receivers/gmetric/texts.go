@@ -36,7 +36,10 @@ const describedBytes = 512
 
 // weigh counts the bytes of d again. d is in byEntry and has changed.
 func (t *texts) weigh(d *described) {
-	n := describedBytes + len(d.typ) + len(d.units) + len(d.group) + len(d.title) + len(d.description) + len(d.cluster) + len(d.ip) + cap(d.words)
+	n := describedBytes + cap(d.words)
+	for _, t := range d.texts() {
+		n += len(*t.text)
+	}
 	for _, l := range d.extra {
 		n += len(l.Name) + len(l.Value) + 32
 	}
