@@ -38,15 +38,8 @@ func (d *Description) size() int {
 }
 
 // put adds d, in place of a description that waits for the same path. It reports whether there was
-// room.
+// room. The caller holds mu.
 func (t *descriptions) put(d Description) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.add(d)
-}
-
-// add is put. The caller holds mu.
-func (t *descriptions) add(d Description) bool {
 	old, ok := t.byPath[d.Path]
 	size := t.size + d.size()
 	if ok {
@@ -64,7 +57,7 @@ func (t *descriptions) putBack(ds []Description) (lost uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, d := range ds {
-		if _, newer := t.byPath[d.Path]; !newer && !t.add(d) {
+		if _, newer := t.byPath[d.Path]; !newer && !t.put(d) {
 			lost++
 		}
 	}
@@ -88,7 +81,10 @@ func (t *descriptions) drain() []Description {
 // be stored, the newest of each path is stored. If too many paths wait, d is shed, counted as
 // Overload, and Describe returns false.
 func (q *Queue) Describe(d Description) bool {
-	if !q.descriptions.put(d) {
+	q.descriptions.mu.Lock()
+	ok := q.descriptions.put(d)
+	q.descriptions.mu.Unlock()
+	if !ok {
 		q.c.Drop(Overload, 1)
 		return false
 	}

@@ -48,25 +48,17 @@ func decodeRune[T string | []byte](p T) (rune, int) {
 
 // LabelText makes s valid as the name of a label: control characters become "_", invalid UTF-8
 // becomes U+FFFD.
-func LabelText(s string) string {
-	if text.Check(s) == nil {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if text.IsControl(r) {
-			return '_'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
+func LabelText(s string) string { return valid(s, text.Check) }
 
 // LabelValue is LabelText for the value of a label, which may have several lines.
-func LabelValue(s string) string {
-	if text.CheckLines(s) == nil {
+func LabelValue(s string) string { return valid(s, text.CheckLines) }
+
+func valid(s string, check func(string) error) string {
+	if check(s) == nil {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if text.CheckLines(string(r)) != nil {
+		if check(string(r)) != nil {
 			return '_'
 		}
 		return r

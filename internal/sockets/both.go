@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Both listens for connections and for datagrams at one address.
@@ -68,36 +69,26 @@ func (b *Both) UDP() *UDP { return b.udp }
 
 // Close closes the sockets. A second call does nothing.
 func (b *Both) Close() error {
-	var errs [2]error
+	var err error
 	if b.tcp != nil {
-		errs[0] = b.tcp.Close()
+		err = b.tcp.Close()
 	}
 	if b.udp != nil {
-		errs[1] = b.udp.Close()
+		err = errors.Join(err, b.udp.Close())
 	}
-	return errors.Join(errs[:]...)
+	return err
 }
 
 // Serve serves both sockets until ctx ends: connections as TCP.Serve does with handle, datagrams as
 // UDP.Serve does with flush and take. If one socket fails, Serve ends the other and returns the
 // error.
 func (b *Both) Serve(ctx context.Context, handle func(ctx context.Context, c *Conn), flush func(), take func(n int)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var errs [2]error
-	var running sync.WaitGroup
+	running, ctx := errgroup.WithContext(ctx)
 	if b.tcp != nil {
-		running.Go(func() {
-			defer cancel()
-			errs[0] = b.tcp.Serve(ctx, handle)
-		})
+		running.Go(func() error { return b.tcp.Serve(ctx, handle) })
 	}
 	if b.udp != nil {
-		running.Go(func() {
-			defer cancel()
-			errs[1] = b.udp.Serve(ctx, flush, take)
-		})
+		running.Go(func() error { return b.udp.Serve(ctx, flush, take) })
 	}
-	running.Wait()
-	return errors.Join(errs[:]...)
+	return running.Wait()
 }

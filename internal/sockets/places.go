@@ -24,12 +24,7 @@ type Places struct {
 
 	mu            sync.Mutex // guards what follows
 	local, remote int        // places taken
-	clients       map[string]*clientPlaces
-}
-
-type clientPlaces struct {
-	taken int
-	hosts map[string][]*Place // by host; place i has the number i+1, nil is a free number
+	clients       map[string][]*Place
 }
 
 // A Place is what one connection occupies in Places.
@@ -53,7 +48,7 @@ func NewPlaces(most, clientMost int, yield time.Duration) *Places {
 	if yield <= 0 {
 		yield = YieldTime
 	}
-	return &Places{most: most, clientMost: clientMost, yield: yield, clients: make(map[string]*clientPlaces)}
+	return &Places{most: most, clientMost: clientMost, yield: yield, clients: make(map[string][]*Place)}
 }
 
 // Enter gives a place to a connection from host, which is an address of client. It returns nil if
@@ -63,26 +58,20 @@ func NewPlaces(most, clientMost int, yield time.Duration) *Places {
 func (p *Places) Enter(nc net.Conn, client, host string, now time.Time) (place *Place, made bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.full(client) {
+	if *p.count(client) >= p.most || p.shareTaken(client) {
 		if made = p.makeRoom(client, now); !made {
 			return nil, false
 		}
 	}
-	c := p.clients[client]
-	if c == nil {
-		c = &clientPlaces{hosts: make(map[string][]*Place, 1)}
-		p.clients[client] = c
+	all := p.clients[client]
+	taken := make([]bool, len(all)+1) // by number less 1
+	for _, o := range all {
+		if o.Host == host && o.Number <= len(all) {
+			taken[o.Number-1] = true
+		}
 	}
-	all := c.hosts[host]
-	i := slices.Index(all, nil)
-	if i < 0 {
-		i = len(all)
-		all = append(all, nil)
-		c.hosts[host] = all
-	}
-	place = &Place{Client: client, Host: host, Number: i + 1, of: p, nc: nc}
-	all[i] = place
-	c.taken++
+	place = &Place{Client: client, Host: host, Number: slices.Index(taken, false) + 1, of: p, nc: nc}
+	p.clients[client] = append(all, place)
 	*p.count(client)++
 	return place, made
 }
@@ -95,15 +84,9 @@ func (p *Places) count(client string) *int {
 	return &p.remote
 }
 
-// full reports whether client finds no free place.
-func (p *Places) full(client string) bool {
-	return *p.count(client) >= p.most || p.shareTaken(client)
-}
-
 // shareTaken reports whether client has used up its share of the network's places.
 func (p *Places) shareTaken(client string) bool {
-	c := p.clients[client]
-	return client != Local && c != nil && c.taken >= p.clientMost
+	return client != Local && len(p.clients[client]) >= p.clientMost
 }
 
 // makeRoom takes the place away from the peer that has been silent for longest, among those whose
@@ -111,26 +94,14 @@ func (p *Places) shareTaken(client string) bool {
 func (p *Places) makeRoom(client string, now time.Time) bool {
 	var silent *Place
 	since := now.Add(-p.yield).UnixNano()
-	longest := func(c *clientPlaces) {
-		for _, all := range c.hosts {
-			for _, o := range all {
-				if o == nil {
-					continue
-				}
-				if at := o.silent.Load(); at != 0 && at <= since {
-					silent, since = o, at
-				}
-			}
+	own := client == Local || p.shareTaken(client)
+	for name, all := range p.clients {
+		if own && name != client || !own && name == Local {
+			continue
 		}
-	}
-	if client == Local || p.shareTaken(client) {
-		if c := p.clients[client]; c != nil {
-			longest(c)
-		}
-	} else {
-		for name, c := range p.clients {
-			if name != Local {
-				longest(c)
+		for _, o := range all {
+			if at := o.silent.Load(); at != 0 && at <= since {
+				silent, since = o, at
 			}
 		}
 	}
@@ -145,19 +116,12 @@ func (p *Places) makeRoom(client string, now time.Time) bool {
 
 // remove frees a place. It does nothing if the place has yielded: another connection has it then.
 func (p *Places) remove(place *Place) {
-	c := p.clients[place.Client]
-	if c == nil {
+	all := p.clients[place.Client]
+	i := slices.Index(all, place)
+	if i < 0 {
 		return
 	}
-	all := c.hosts[place.Host]
-	if place.Number > len(all) || all[place.Number-1] != place {
-		return
-	}
-	all[place.Number-1] = nil
-	if !slices.ContainsFunc(all, func(o *Place) bool { return o != nil }) {
-		delete(c.hosts, place.Host)
-	}
-	if c.taken--; c.taken == 0 {
+	if p.clients[place.Client] = slices.Delete(all, i, i+1); len(all) == 1 {
 		delete(p.clients, place.Client)
 	}
 	*p.count(place.Client)--

@@ -43,12 +43,7 @@ func TestSilentClientsMakeRoom(t *testing.T) {
 	old.Leave()                   // it had gone already
 	older.Leave()
 	busy.Leave()
-	taken := func(client string) int {
-		if c := places.clients[client]; c != nil {
-			return c.taken
-		}
-		return 0
-	}
+	taken := func(client string) int { return len(places.clients[client]) }
 	if places.remote != 2 || places.local != 1 || taken("a") != 1 || taken("b") != 0 || taken("c") != 1 || places.Len() != 3 {
 		t.Errorf("%d of the network, %d of sockets, %v", places.remote, places.local, places.clients)
 	}
