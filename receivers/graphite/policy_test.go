@@ -16,7 +16,7 @@ import (
 // TestCountersOfPolicy: the policy may say that values count up; they are stored as whole numbers
 // then, and others are counted.
 func TestCountersOfPolicy(t *testing.T) {
-	policy, err := sink.NewPolicy([]sink.Rule{{Path: "graphite/**/packets", Sources: []string{"DS:value:COUNTER:120:0:U"}}}, nil)
+	policy, err := sink.NewPolicy([]sink.Rule{{Path: "graphite/**/packets", Sources: []string{"DS:value:COUNTER:120:0:U"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

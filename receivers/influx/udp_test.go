@@ -74,7 +74,7 @@ func TestSeries(t *testing.T) {
 // TestPolicyKind: the policy's data sources make a counter of a field, which InfluxDB has no kind
 // for.
 func TestPolicyKind(t *testing.T) {
-	policy, err := sink.NewPolicy([]sink.Rule{{Path: "influx/net/**", Sources: []string{"DS:value:DERIVE:20:0:U"}}}, nil)
+	policy, err := sink.NewPolicy([]sink.Rule{{Path: "influx/net/**", Sources: []string{"DS:value:DERIVE:20:0:U"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func TestStep(t *testing.T) {
 		t.Errorf("later series of a job do not have its step: %v", got)
 	}
 
-	policy, err := sink.NewPolicy([]sink.Rule{{Step: 20}}, nil)
+	policy, err := sink.NewPolicy([]sink.Rule{{Step: 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

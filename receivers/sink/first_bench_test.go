@@ -64,7 +64,7 @@ func BenchmarkFirst(b *testing.B) {
 }
 
 func firstRound(b *testing.B, p receivers.Protocol, path string, bodies [][]byte) {
-	policy, err := sink.NewPolicy([]sink.Rule{firstRule}, nil)
+	policy, err := sink.NewPolicy([]sink.Rule{firstRule})
 	if err != nil {
 		b.Fatal(err)
 	}

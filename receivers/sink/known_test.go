@@ -12,21 +12,15 @@ import (
 // TestKnown: a definition was made for each series, and the archives of its rule were parsed each
 // time. Series whose rule, step and kind are the same share one, and no others do.
 func TestKnown(t *testing.T) {
-	parsed := 0
-	parse := func(step int64, texts []string) ([]rra.Archive, error) {
-		parsed++
-		return sink.ParseArchives(step, texts)
-	}
 	rules := []sink.Rule{
 		{Path: "a/**", Heartbeat: 600, Archives: []string{"RRA:AVERAGE:0.5:5m:1h"}},
 		{Path: "b/**", Archives: []string{"RRA:AVERAGE:0.5:5m:1h"}, Sources: []string{"DS:n:DERIVE:20:0:U"}},
 		{Path: "bad/**", Archives: []string{"RRA:AVERAGE:0.5:5m:1h"}},
 	}
-	p, err := sink.NewPolicy(rules, parse)
+	p, err := sink.NewPolicy(rules)
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed = 0
 	all := make(map[*rra.Definition]string)
 	ask := func(path string, untyped bool, step int64, rows int64, kind rra.Kind) string {
 		d, err := p.DefineRequest(&receivers.Request{
@@ -66,9 +60,6 @@ func TestKnown(t *testing.T) {
 	if want := 3*2 + 3*(2+1) + 3*2*2; len(all) != want {
 		t.Errorf("%d definitions, want %d: %v", len(all), want, all)
 	}
-	if want := 3*2 + 3*(2+1); parsed != want {
-		t.Errorf("archives were parsed %d times, want %d", parsed, want)
-	}
 	d := define(10)
 	d.Step = 0
 	for range 2 {
@@ -82,7 +73,7 @@ func TestKnown(t *testing.T) {
 // TestKnownBound: a sender that invents a step for each series leaves no more definitions behind
 // than are kept, and none that is large.
 func TestKnownBound(t *testing.T) {
-	p, err := sink.NewPolicy(nil, nil)
+	p, err := sink.NewPolicy(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

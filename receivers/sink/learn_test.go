@@ -330,7 +330,7 @@ func TestStepOfGroup(t *testing.T) {
 
 // TestPolicyNamesStep: a rule that names a step wins.
 func TestPolicyNamesStep(t *testing.T) {
-	p, err := sink.NewPolicy([]sink.Rule{{Path: "**", Step: 20}}, nil)
+	p, err := sink.NewPolicy([]sink.Rule{{Path: "**", Step: 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,19 +15,14 @@ import (
 // Policy has no rules.
 type Policy struct {
 	rules []compiled
-	parse ArchiveParser
 	known known
 }
 
-// NewPolicy compiles rules. parse parses their archives; nil: ParseArchives. An error is a
-// *RuleError.
-func NewPolicy(rules []Rule, parse ArchiveParser) (*Policy, error) {
-	if parse == nil {
-		parse = ParseArchives
-	}
-	p := &Policy{parse: parse}
+// NewPolicy compiles rules. An error is a *RuleError.
+func NewPolicy(rules []Rule) (*Policy, error) {
+	p := new(Policy)
 	for i, r := range rules {
-		if field, err := r.check(parse); err != nil {
+		if field, err := r.check(); err != nil {
 			return nil, &RuleError{i + 1, field, err}
 		}
 		c := compiled{Rule: r}
@@ -113,7 +108,7 @@ func (p *Policy) DefineRequest(r *receivers.Request) (*rra.Definition, error) {
 func (p *Policy) define(i int, asked *rra.Definition) (*rra.Definition, error) {
 	r, d := &p.rules[i], *asked
 	if len(r.Archives) > 0 {
-		as, err := p.parse(d.Step, r.Archives)
+		as, err := ParseArchives(d.Step, r.Archives)
 		if err != nil {
 			return nil, &RuleError{i + 1, FieldArchives, fmt.Errorf("for step %d: %w", d.Step, err)}
 		}

@@ -28,7 +28,8 @@ func TestPolicy(t *testing.T) {
 		{Path: "collectd/db*", Step: 99},
 		{Labels: map[string]string{"host": "db*", "type": "df"}, Step: 60, Archives: []string{"RRA:AVERAGE:0.5:5m:1h", "RRA:MAX:0.5:1:10"}},
 		{Path: "**", Labels: map[string]string{"plugin_instance": ""}, Step: 5},
-	}, nil)
+	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestPolicy(t *testing.T) {
 		"rule 2: archives: ":               {Archives: []string{"RRA:FOO:0.5:1:1"}},
 		`"DS:a:GAUGE:1:U:U" is no archive`: {Archives: []string{"DS:a:GAUGE:1:U:U"}},
 	} {
-		if _, err := sink.NewPolicy([]sink.Rule{{}, r}, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := sink.NewPolicy([]sink.Rule{{}, r}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", r, err, want)
 		}
 	}

@@ -123,7 +123,11 @@ func (c *call) lookAll(ctx context.Context) error {
 	}
 	refs, err := c.lookup(paths)
 	for i, ref := range refs {
-		c.look(i, ref)
+		s, err := core.Series{}, error(core.ErrNotFound)
+		if ref != 0 {
+			s, err = core.SeriesOf(ctx, c.store, ref)
+		}
+		c.answer(i, s, err)
 	}
 	return err
 }
@@ -142,53 +146,26 @@ func (c *call) lookup(paths []string) (refs []core.Ref, err error) {
 	return refs, nil
 }
 
-// answer takes what a Finder says of request i.
+// answer takes what is found of the series of request i. It notes the series if it exists, adds a
+// spec if it may be made, and does nothing more if an earlier request makes it.
 func (c *call) answer(i int, s core.Series, err error) {
-	switch r := &c.reqs[i]; {
-	case c.begin(i):
+	r := &c.reqs[i]
+	r.Ref, r.Made, r.Definition, r.Err = 0, false, nil, nil
+	c.heard.from(r)
+	j, again := c.same[r.Path]
+	switch {
+	case again:
+		c.repeated[i] = j
 	case err == nil:
 		r.Ref, r.Definition = s.Ref, s.Definition
-		c.exists(i)
+		if r.Relabel && r.Taken() {
+			c.relabels = append(c.relabels, core.PathLabels{Path: r.Path, Labels: labels(r)})
+			c.relabelOf = append(c.relabelOf, i)
+		}
 	case errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrUnavailable):
 		c.missing(i)
 	default:
 		r.Err = fmt.Errorf("look up %q: %w", r.Path, err)
-	}
-}
-
-// begin readies request i. It returns true if an earlier request, whose series is to be made, has
-// the same path.
-func (c *call) begin(i int) bool {
-	r := &c.reqs[i]
-	r.Ref, r.Made, r.Definition, r.Err = 0, false, nil, nil
-	c.heard.from(r)
-	j, ok := c.same[r.Path]
-	if ok {
-		c.repeated[i] = j
-	}
-	return ok
-}
-
-// look answers request i if its series exists, which is ref, or may not be made. Otherwise it adds
-// a spec.
-func (c *call) look(i int, ref core.Ref) {
-	r := &c.reqs[i]
-	switch {
-	case c.begin(i):
-	case ref == 0:
-		c.missing(i)
-	default:
-		if r.Err = c.found(r, ref); r.Err == nil {
-			c.exists(i)
-		}
-	}
-}
-
-// exists notes that request i is for a series that exists.
-func (c *call) exists(i int) {
-	if r := &c.reqs[i]; r.Relabel && r.Taken() {
-		c.relabels = append(c.relabels, core.PathLabels{Path: r.Path, Labels: labels(r)})
-		c.relabelOf = append(c.relabelOf, i)
 	}
 }
 

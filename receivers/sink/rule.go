@@ -75,9 +75,6 @@ func (e *RuleError) Error() string { return fmt.Sprintf("rule %d: %s: %v", e.Rul
 
 func (e *RuleError) Unwrap() error { return e.Err }
 
-// An ArchiveParser parses archives, written as rrdtool does, for a series with a step in seconds.
-type ArchiveParser func(step int64, texts []string) ([]rra.Archive, error)
-
 // A compiled is a Rule whose patterns are compiled.
 type compiled struct {
 	Rule
@@ -97,7 +94,7 @@ const maxExpire = 250 * 366 * 86400
 var errNotText = errors.New("is not UTF-8")
 
 // check returns the first field of r that is wrong, and why.
-func (r *Rule) check(parse ArchiveParser) (field string, err error) {
+func (r *Rule) check() (field string, err error) {
 	if !utf8.ValidString(r.Path) {
 		return FieldPath, errNotText
 	}
@@ -129,7 +126,7 @@ func (r *Rule) check(parse ArchiveParser) (field string, err error) {
 		return FieldExpire, fmt.Errorf("%d seconds are more than %d", r.Expire, int64(maxExpire))
 	}
 	if len(r.Archives) > 0 {
-		if _, err := parse(max(r.Step, 1), r.Archives); err != nil {
+		if _, err := ParseArchives(max(r.Step, 1), r.Archives); err != nil {
 			return FieldArchives, err
 		}
 	}
@@ -139,7 +136,7 @@ func (r *Rule) check(parse ArchiveParser) (field string, err error) {
 			return FieldSources, err
 		}
 		if len(r.Archives) > 0 { // each is within the limits; both together may not be
-			d.Archives, _ = parse(max(r.Step, 1), r.Archives) // just parsed
+			d.Archives, _ = ParseArchives(max(r.Step, 1), r.Archives) // just parsed
 			d.Sources = sources
 			if err := d.Validate(); err != nil {
 				return FieldSources, err

@@ -74,7 +74,8 @@ func TestPolicySources(t *testing.T) {
 		{Path: "gw/**", Sources: []string{"DS:in:COUNTER:600:0:U", "DS:out:COUNTER:600:0:U"}},
 		{Path: "host/*"},
 		{Step: 60},
-	}, nil)
+	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestPolicySources(t *testing.T) {
 	}
 	for _, bad := range []string{"RRA:AVERAGE:0.5:1:1", "DS:in:COUNTER:600:0", ""} {
 		var e *sink.RuleError
-		if _, err := sink.NewPolicy([]sink.Rule{{Sources: []string{bad}}}, nil); !errors.As(err, &e) || e.Field != sink.FieldSources {
+		if _, err := sink.NewPolicy([]sink.Rule{{Sources: []string{bad}}}); !errors.As(err, &e) || e.Field != sink.FieldSources {
 			t.Errorf("%q: got %v", bad, err)
 		}
 	}

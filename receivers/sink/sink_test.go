@@ -262,7 +262,7 @@ func TestRefusedDescriptionsCostNoAllowance(t *testing.T) {
 // a sender anything.
 func TestSinkPolicy(t *testing.T) {
 	policy := func(archive string) *sink.Policy {
-		p, err := sink.NewPolicy([]sink.Rule{{Archives: []string{archive}}}, nil)
+		p, err := sink.NewPolicy([]sink.Rule{{Archives: []string{archive}}})
 		if err != nil {
 			t.Fatal(err)
 		}

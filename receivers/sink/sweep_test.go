@@ -29,7 +29,8 @@ func TestSweep(t *testing.T) {
 	policy, err := sink.NewPolicy([]sink.Rule{
 		{Path: "rule/never*", Expire: -1},
 		{Path: "rule/**", Expire: 3600},
-	}, nil)
+	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func TestSweepOfLivingSeries(t *testing.T) {
 			s := enginetest.Open(t)
 			clock, senders := int64(0), int64(0)
 			w := sink.NewSweeper(s, func() time.Time { return time.Unix(began+clock, 0) })
-			p, err := sink.NewPolicy([]sink.Rule{{Path: "living", Expire: expire}, {Path: "dead", Expire: expire}}, nil)
+			p, err := sink.NewPolicy([]sink.Rule{{Path: "living", Expire: expire}, {Path: "dead", Expire: expire}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +266,7 @@ func TestSweepBesideDamage(t *testing.T) {
 	s := &damaged{enginetest.Open(t), "a/damaged"}
 	now := time.Unix(began, 0)
 	w := sink.NewSweeper(s, func() time.Time { return now })
-	policy, err := sink.NewPolicy([]sink.Rule{{Path: "rule/**", Expire: 300}}, nil)
+	policy, err := sink.NewPolicy([]sink.Rule{{Path: "rule/**", Expire: 300}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -426,7 +427,7 @@ func TestSweepAfterAStartWithAWrongClock(t *testing.T) {
 		s := enginetest.Open(t)
 		clock := began + ahead
 		w := sink.NewSweeper(s, func() time.Time { return time.Unix(clock, 0) })
-		p, err := sink.NewPolicy([]sink.Rule{{Path: "dead", Expire: expire}}, nil)
+		p, err := sink.NewPolicy([]sink.Rule{{Path: "dead", Expire: expire}})
 		if err != nil {
 			t.Fatal(err)
 		}

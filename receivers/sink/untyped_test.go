@@ -14,7 +14,8 @@ func TestUntypedRequest(t *testing.T) {
 	p, err := sink.NewPolicy([]sink.Rule{
 		{Path: "counts/**", Sources: []string{"DS:n:DERIVE:20:0:U"}},
 		{Path: "slow/**", Sources: []string{"DS:n:DERIVE:20:0:U"}, Heartbeat: 300, Step: 60},
-	}, nil)
+	})
+
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func Parse(n *yaml.Node) (*List, error) {
 		plain[i] = l.Rules[i].Rule
 	}
 	var err error
-	if l.Policy, err = sink.NewPolicy(plain, nil); err != nil {
+	if l.Policy, err = sink.NewPolicy(plain); err != nil {
 		return nil, l.place(err)
 	}
 	return l, nil

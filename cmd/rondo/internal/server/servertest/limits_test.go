@@ -23,7 +23,7 @@ func TestReloadKeepsAllowances(t *testing.T) {
 		})
 	}
 	refused("one", "rondo_series_made_total 1")
-	p, err := sink.NewPolicy([]sink.Rule{{Step: 77}}, nil)
+	p, err := sink.NewPolicy([]sink.Rule{{Step: 77}})
 	if err != nil {
 		t.Fatal(err)
 	}

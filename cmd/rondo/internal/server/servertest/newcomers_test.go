@@ -28,7 +28,8 @@ func TestWriteMakesSeries(t *testing.T) {
 	policy, err := sink.NewPolicy([]sink.Rule{
 		{Path: "fine/**", Step: 10, Heartbeat: 40, Archives: []string{"RRA:MAX:0.5:10s:1h"}},
 		{Path: "pair/*", Step: 60, Sources: []string{"DS:in:COUNTER:120:0:U", "DS:out:COUNTER:120:0:U"}},
-	}, nil)
+	})
+
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,8 @@ func TestRRDCachedPorts(t *testing.T) {
 		{Path: "gw/*", Sources: []string{"DS:in:COUNTER:600:0:U", "DS:out:COUNTER:600:0:U"}, Step: 60},
 		{Path: "host/*", Step: 7, Heartbeat: 70, Archives: []string{"RRA:LAST:0.5:1:5"}},
 		{Step: 3},
-	}, nil)
+	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
