@@ -43,9 +43,8 @@ type catalogue struct {
 
 	watches watches
 
-	planMu sync.Mutex     // guards what follows
-	coming int64          // series planned and not yet in the catalogue
-	shapes map[string]int // of classes planned and not yet in the catalogue: how many series
+	planMu sync.Mutex // guards coming
+	coming int64      // series planned and not yet in the catalogue
 
 	// mu guards the overlay and what follows it. A group's mu may be held when it is taken. While
 	// it is held, no transaction is begun.
@@ -85,7 +84,6 @@ func (cat *catalogue) init(s *Store, n int) {
 	cat.names, cat.records = make(map[string]changedName), make(map[Ref]changedRecord)
 	cat.nameTable.Changes, cat.nameTable.Over = nameChanges, func(newer, _ Ref) Ref { return newer }
 	cat.labelTable.Changes, cat.labelTable.Over = cat.labelChanges, labelindex.Change.Over
-	cat.shapes = make(map[string]int)
 	cat.classes.Store(&[]*class{})
 	cat.defs.Store(&[]*definition{})
 }

@@ -15,6 +15,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
+// lacksClass reports whether p would make one class more than there may be. It is asked in log
+// order, so that replay refuses the same series. The caller holds mu.
+func (cat *catalogue) lacksClass(p *planned) bool {
+	return len(*cat.classes.Load()) >= cat.options.maxClasses && cat.byShape[p.m.Shape()] == nil
+}
+
 // intern returns the definition of p, making it and its class if they are new. The caller holds mu.
 func (cat *catalogue) intern(p *planned, o *catOp) *definition {
 	if d := cat.byDef[p.def]; d != nil {

@@ -25,10 +25,6 @@ type planned struct {
 	verb     string  // of what makes it; empty: create
 	copied   *copied // nil: a Spec
 	replaces Ref     // the only series that it may replace; 0: Overwrite decides
-
-	// What reserveClasses noted.
-	shape   string // of the class that the series is about to make; empty: it exists
-	refused bool
 }
 
 // A named is a name that is looked up. find notes what it is.

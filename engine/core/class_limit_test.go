@@ -14,7 +14,8 @@ import (
 // Nothing limited the classes, and a reference has its class in bits that others use as well.
 func TestClassesAreLimited(t *testing.T) {
 	ctx := t.Context()
-	s := enginetest.OpenDir(t, t.TempDir(), core.Options{}.WithMaxClasses(3))
+	dir, limited := t.TempDir(), core.Options{}.WithMaxClasses(3)
+	s := enginetest.OpenDir(t, dir, limited)
 	shape := func(n int) *rra.Definition {
 		return definition(t, "DS:a:GAUGE:20:U:U", fmt.Sprintf("RRA:AVERAGE:0.5:%d:10", n))
 	}
@@ -64,4 +65,9 @@ func TestClassesAreLimited(t *testing.T) {
 	if err := s.Rename(ctx, "x", "w"); err != nil {
 		t.Errorf("rename: %v", err)
 	}
+	if out, err := s.CreateBatch(ctx, []core.Spec{{Path: "v", Definition: shape(20)}, {Path: "u", Definition: shape(known)}}); err != nil || out[1].Err != nil {
+		t.Errorf("a series behind one of a class too many: %v, %v", out, err)
+	}
+	// Replay refuses the same series: the log has them.
+	sameDigest(t, "after a crash", mustDigest(t, crash(t, dir, limited)), mustDigest(t, s))
 }

@@ -241,12 +241,11 @@ func passDamaged(plan []planned, out []Created) []planned {
 	})
 }
 
-// reserve removes the series from plan that the limits of series and of classes leave no room for.
-// It looks up names only if the limit of series is near.
+// reserve removes the series from plan that the limit of series leaves no room for. It looks up
+// names only if the limit is near.
 func (cat *catalogue) reserve(plan []planned, out []Created) []planned {
 	cat.planMu.Lock()
 	defer cat.planMu.Unlock()
-	plan = cat.reserveClasses(plan, out)
 	room := int64(cat.options.MaxSeries) - cat.count.Load() - cat.coming
 	if room < int64(len(plan)) {
 		plan = slices.DeleteFunc(plan, func(p planned) bool {
@@ -262,7 +261,6 @@ func (cat *catalogue) reserve(plan []planned, out []Created) []planned {
 				room--
 				return false
 			}
-			cat.releaseClasses([]planned{p})
 			return true
 		})
 	}
@@ -277,7 +275,6 @@ func (cat *catalogue) arrive(plan []planned, apply func()) {
 	defer cat.planMu.Unlock()
 	apply()
 	cat.coming -= int64(len(plan))
-	cat.releaseClasses(plan)
 }
 
 // find looks up names, in one transaction, and notes in them what they are. It uses names as its
@@ -374,7 +371,7 @@ func (cat *catalogue) enlistNew(list *beginning, plan []planned, at int, records
 	defer cat.mu.Unlock()
 	for i := at; i < len(plan) && n < enlistedAtOnce; i++ {
 		p := &plan[i]
-		if ref, err := cat.now(&p.named); ref != 0 || err != nil || p.replaces != 0 {
+		if ref, err := cat.now(&p.named); ref != 0 || err != nil || p.replaces != 0 || cat.lacksClass(p) {
 			break
 		}
 		d, ref, g := cat.add(list.t, p, &records[i])
@@ -390,6 +387,7 @@ func (s *Store) applyOne(list *beginning, plan []planned, at int, rec *seriesRec
 	cat, p := &s.catalogue, &plan[at]
 	cat.mu.RLock()
 	old, err := cat.now(&p.named)
+	lacksClass := cat.lacksClass(p)
 	cat.mu.RUnlock()
 	switch {
 	case err != nil:
@@ -400,6 +398,10 @@ func (s *Store) applyOne(list *beginning, plan []planned, at int, rec *seriesRec
 		return
 	case old != 0 && !p.Overwrite:
 		out[p.at] = Created{Ref: old, Err: p.failed(ErrExists)}
+		return
+	case lacksClass:
+		out[p.at].Err = p.failed(fmt.Errorf("%w: the series have %d shapes (steps, data sources and archives), and more are not possible",
+			ErrSeriesLimit, cat.options.maxClasses))
 		return
 	case old != 0:
 		list.flush() // the series ends before another one begins
@@ -477,54 +479,4 @@ func alike(starts []start) int {
 // alike reports whether two series begin with the same state.
 func (st *start) alike(other *start) bool {
 	return st.d == other.d && st.p.Start == other.p.Start && st.p.copied == other.p.copied
-}
-
-// reserveClasses removes from plan the series that would need one class more than there may be, and
-// notes which new classes the others will make. The caller holds planMu.
-func (cat *catalogue) reserveClasses(plan []planned, out []Created) []planned {
-	var err error // of the series before
-	var shape string
-	for i := range plan {
-		p := &plan[i]
-		if i == 0 || p.m != plan[i-1].m {
-			shape, err = cat.newShape(p.m.Shape())
-		}
-		if err != nil {
-			out[p.at].Err = p.failed(err)
-			p.refused = true
-			continue
-		}
-		if p.shape = shape; shape != "" {
-			cat.shapes[shape]++
-		}
-	}
-	return slices.DeleteFunc(plan, func(p planned) bool { return p.refused })
-}
-
-// newShape returns shape if no class has it, and "" otherwise. The error says that no class more is
-// possible. The caller holds planMu.
-func (cat *catalogue) newShape(shape string) (string, error) {
-	cat.mu.RLock()
-	known := cat.byShape[shape] != nil
-	cat.mu.RUnlock()
-	if known {
-		return "", nil
-	}
-	if most := cat.options.maxClasses; cat.shapes[shape] == 0 && len(*cat.classes.Load())+len(cat.shapes) >= most {
-		return "", fmt.Errorf("%w: the series have %d shapes (steps, data sources and archives), and more are not possible", ErrSeriesLimit, most)
-	}
-	return shape, nil
-}
-
-// releaseClasses takes back what reserveClasses has noted. The caller holds planMu.
-func (cat *catalogue) releaseClasses(plan []planned) {
-	for i := range plan {
-		shape := plan[i].shape
-		if shape == "" {
-			continue
-		}
-		if cat.shapes[shape]--; cat.shapes[shape] == 0 {
-			delete(cat.shapes, shape)
-		}
-	}
 }
