@@ -37,14 +37,13 @@ type catalogue struct {
 
 	classes  atomic.Pointer[[]*class] // by id - 1
 	defs     definitions
-	count    atomic.Int64  // series
+	count    atomic.Int64  // series, and those on their way into the catalogue
 	renames  atomic.Uint64 // since the store was opened
 	arriving atomic.Int32  // series of the catalogue that are not yet in their groups
 
 	watches watches
 
-	planMu sync.Mutex // guards coming
-	coming int64      // series planned and not yet in the catalogue
+	reserving sync.Mutex // held while series are counted that are to be made
 
 	// mu guards the overlay and what follows it. A group's mu may be held when it is taken. While
 	// it is held, no transaction is begun.

@@ -37,7 +37,6 @@ func (cat *catalogue) add(t *Ticket, p *planned, rec *seriesRecord) (*definition
 	*rec = seriesRecord{path: p.Path, labels: p.Labels, def: d.id}
 	o.add = rec
 	cat.append(o)
-	cat.count.Add(1)
 	cat.arriving.Add(1)
 	return d, o.ref, g
 }

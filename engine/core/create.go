@@ -164,7 +164,7 @@ func (s *Store) create(ctx context.Context, plan []planned, out []Created, submi
 		x.t = s.appender.ticket()
 		x.t.number = NumberOf(ctx)
 		x.t.op = &op{rec: rec, apply: func(t *Ticket) {
-			s.catalogue.arrive(x.plan, func() { s.applyCreate(t, x.plan, since, out) })
+			s.applyCreate(t, x.plan, since, out)
 			x.applied = true
 		}}
 		err = submit(x.t, s.appender.lock)
@@ -185,7 +185,7 @@ func (x *creation) wait() error {
 func (x *creation) end() {
 	x.reserved.end()
 	if !x.applied {
-		x.s.catalogue.arrive(x.plan, func() {})
+		x.s.catalogue.count.Add(-int64(len(x.plan)))
 	}
 	if x.t != nil {
 		x.s.appender.tickets.Put(x.t)
@@ -241,12 +241,12 @@ func passDamaged(plan []planned, out []Created) []planned {
 	})
 }
 
-// reserve removes the series from plan that the limit of series leaves no room for. It looks up
-// names only if the limit is near.
+// reserve removes the series from plan that the limit of series leaves no room for, and counts the
+// others: what is not made in the end is counted back. It looks up names only if the limit is near.
 func (cat *catalogue) reserve(plan []planned, out []Created) []planned {
-	cat.planMu.Lock()
-	defer cat.planMu.Unlock()
-	room := int64(cat.options.MaxSeries) - cat.count.Load() - cat.coming
+	cat.reserving.Lock()
+	defer cat.reserving.Unlock()
+	room := int64(cat.options.MaxSeries) - cat.count.Load()
 	if room < int64(len(plan)) {
 		plan = slices.DeleteFunc(plan, func(p planned) bool {
 			ref, err := cat.lookup(p.key)
@@ -264,17 +264,8 @@ func (cat *catalogue) reserve(plan []planned, out []Created) []planned {
 			return true
 		})
 	}
-	cat.coming += int64(len(plan))
+	cat.count.Add(int64(len(plan)))
 	return plan
-}
-
-// arrive runs apply, and then counts the series of plan as no longer planned: they are in the
-// catalogue now, or never will be.
-func (cat *catalogue) arrive(plan []planned, apply func()) {
-	cat.planMu.Lock()
-	defer cat.planMu.Unlock()
-	apply()
-	cat.coming -= int64(len(plan))
 }
 
 // find looks up names, in one transaction, and notes in them what they are. It uses names as its
@@ -340,8 +331,8 @@ func (cat *catalogue) now(p *named) (Ref, error) {
 	return p.old, p.unknown
 }
 
-// applyCreate puts the planned series into the catalogue and numbers them. It runs in log order.
-// since is what find returned, or 0 if nothing was looked up before.
+// applyCreate puts planned series, which are counted, into the catalogue and numbers them. It runs
+// in log order. since is what find returned, or 0 if nothing was looked up before.
 func (s *Store) applyCreate(t *Ticket, plan []planned, since uint64, out []Created) {
 	s.catalogue.refind(plan, since)
 	list := beginning{t: t, starts: make([]start, 0, len(plan))}
@@ -355,7 +346,10 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, since uint64, out []Creat
 			continue
 		}
 		s.applyOne(&list, plan, at, &records[at], out)
-		s.refused(t, out[plan[at].at].Ref, out[plan[at].at].Err)
+		if x := out[plan[at].at]; x.Err != nil {
+			s.catalogue.count.Add(-1)
+			s.refused(t, x.Ref, x.Err)
+		}
 		at++
 	}
 	list.flush()

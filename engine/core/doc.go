@@ -67,7 +67,7 @@
 //  3. boltfile.File.writing: one writing transaction at a time
 //  4. appender.mu: coding and the order of the log
 //  5. appender.dispatching: one delivery to the shards at a time
-//  6. catalogue.planMu: how many series are about to be made
+//  6. catalogue.reserving: series that are about to be made are counted
 //  7. shard.mu: one record at a time
 //  8. group.mu: the series of a group
 //  9. table.mu: names and labels that the database does not hold yet, in order

@@ -209,6 +209,7 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 		}
 		out := make([]Created, len(plan))
 		t.op.apply = func(t *Ticket) {
+			s.catalogue.count.Add(int64(len(plan)))
 			s.applyCreate(t, plan, 0, out)
 			for i := range out {
 				s.replayMet(p, out[i].Err)
