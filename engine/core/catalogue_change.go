@@ -24,11 +24,6 @@ func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, rec *seriesRecord) 
 	if old != 0 {
 		cat.remove(t, old, p.key, was)
 	}
-	return cat.add(t, p, rec)
-}
-
-// add puts a new series into the catalogue, as enlist does. The caller holds mu.
-func (cat *catalogue) add(t *Ticket, p *planned, rec *seriesRecord) (*definition, Ref, *group) {
 	o := catOp{pos: t.pos, key: p.key}
 	d := cat.intern(p, &o)
 	o.ref = makeRef(d.class.id, d.class.next.Load())

@@ -337,73 +337,41 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, since uint64, out []Creat
 	s.catalogue.refind(plan, since)
 	list := beginning{t: t, starts: make([]start, 0, len(plan))}
 	records := make([]seriesRecord, len(plan))
-	for at := 0; at < len(plan); {
-		if n := s.catalogue.enlistNew(&list, plan, at, records, out); n > 0 {
-			for range n {
-				s.failpoint("catalogue-create")
-			}
-			at += n
-			continue
-		}
-		s.applyOne(&list, plan, at, &records[at], out)
-		if x := out[plan[at].at]; x.Err != nil {
+	for i := range plan {
+		x := &out[plan[i].at]
+		if x.Ref, x.Err = s.applyOne(&list, &plan[i], &records[i]); x.Err != nil {
 			s.catalogue.count.Add(-1)
 			s.refused(t, x.Ref, x.Err)
 		}
-		at++
 	}
 	list.flush()
 }
 
-// enlistedAtOnce is how many series enlistNew puts into the catalogue, while readers wait.
-const enlistedAtOnce = 256
-
-// enlistNew puts the first series of plan[at:] into the catalogue, as far as their names are new.
-// It returns how many.
-func (cat *catalogue) enlistNew(list *beginning, plan []planned, at int, records []seriesRecord, out []Created) (n int) {
-	cat.mu.Lock()
-	defer cat.mu.Unlock()
-	for i := at; i < len(plan) && n < enlistedAtOnce; i++ {
-		p := &plan[i]
-		if ref, err := cat.now(&p.named); ref != 0 || err != nil || p.replaces != 0 || cat.lacksClass(p) {
-			break
-		}
-		d, ref, g := cat.add(list.t, p, &records[i])
-		out[p.at].Ref = ref
-		list.add(g, start{d.class.index(ref.number()), d, p})
-		n++
-	}
-	return n
-}
-
-// applyOne applies one series of a plan, whose name may be taken.
-func (s *Store) applyOne(list *beginning, plan []planned, at int, rec *seriesRecord, out []Created) {
-	cat, p := &s.catalogue, &plan[at]
+// applyOne puts a planned series into the catalogue, which keeps rec. If the name is taken, the
+// series returned is the one that has it.
+func (s *Store) applyOne(list *beginning, p *planned, rec *seriesRecord) (Ref, error) {
+	cat := &s.catalogue
 	cat.mu.RLock()
 	old, err := cat.now(&p.named)
 	lacksClass := cat.lacksClass(p)
 	cat.mu.RUnlock()
 	switch {
 	case err != nil:
-		out[p.at].Err = err
-		return
+		return 0, err
 	case p.replaces != 0 && old != p.replaces:
-		out[p.at].Err = errReplaced
-		return
+		return 0, errReplaced
 	case old != 0 && !p.Overwrite:
-		out[p.at] = Created{Ref: old, Err: p.failed(ErrExists)}
-		return
+		return old, p.failed(ErrExists)
 	case lacksClass:
-		out[p.at].Err = p.failed(fmt.Errorf("%w: the series have %d shapes (steps, data sources and archives), and more are not possible",
+		return 0, p.failed(fmt.Errorf("%w: the series have %d shapes (steps, data sources and archives), and more are not possible",
 			ErrSeriesLimit, cat.options.maxClasses))
-		return
 	case old != 0:
 		list.flush() // the series ends before another one begins
 	}
 	d, ref, g := cat.enlist(list.t, p, old, rec)
 	s.failpoint("catalogue-create")
-	out[p.at].Ref = ref
 	list.add(g, start{d.class.index(ref.number()), d, p})
+	return ref, nil
 }
 
 // A start is a new series of a group.
