@@ -11,7 +11,7 @@ func AppendRecord(dst, rec []byte) []byte { return appendRecord(dst, rec, checks
 // it smaller.
 func AppendBlock(dst, raw []byte, first Pos, count int, salt uint64) []byte {
 	at := len(dst)
-	dst = appendBlock(dst, raw, blockHead{Count: count, First: first, Durable: first - 1})
+	dst = appendBlock(dst, raw, BlockHead{Count: count, First: first, Durable: first - 1})
 	sealBlock(dst[at:], salt)
 	return dst
 }
@@ -31,9 +31,7 @@ func ParseBlock(b []byte, salt uint64, place string, buf []byte) (Block, error) 
 	if err != nil {
 		return Block{}, &CorruptError{Place: place, Err: err}
 	}
-	return Block{
-		First: h.First, Count: h.Count, Durable: h.Durable, Codec: h.Codec, Stored: h.Stored, Raw: h.Raw, records: raw, place: place,
-	}, nil
+	return Block{BlockHead: h, records: raw, place: place}, nil
 }
 
 // Buffer returns the memory that a block of ParseBlock was unpacked to, or nil if it was stored

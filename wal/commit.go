@@ -121,7 +121,7 @@ func (l *Log) commit(b *batch) error {
 	out := l.out[:0]
 	for i, k := range b.blocks {
 		at := len(out)
-		out = appendBlock(out, k.raw, blockHead{Count: k.count, First: k.first, Durable: l.synced})
+		out = appendBlock(out, k.raw, BlockHead{Count: k.count, First: k.first, Durable: l.synced})
 		sealBlock(out[at:], s.Salt)
 		raw += int64(len(k.raw))
 		if len(out) < chunkBytes && i < len(b.blocks)-1 {

@@ -63,16 +63,19 @@ var (
 	errRecordLength    = errors.New("record lengths do not add up to the block")
 )
 
-// blockHead stands before each block.
-type blockHead struct {
-	Stored  int // bytes of payload in the file
-	Raw     int // bytes of payload unpacked
-	Count   int // records
-	First   Pos
-	Durable Pos // was durable when the block was written: damage up to there is no torn tail
-	Codec   Codec
-	sum     uint32 // of the payload
+// A BlockHead stands before each block.
+type BlockHead struct {
+	Stored  int   // bytes of payload in the file
+	Raw     int   // bytes of payload unpacked
+	Count   int   // records
+	First   Pos   // position of the first record
+	Durable Pos   // all up to here was durable when the block was written: damage there is no torn tail
+	Codec   Codec // of the payload
+	sum     uint32
 }
+
+// Last is the position of the block's last record.
+func (h BlockHead) Last() Pos { return h.First + Pos(h.Count) - 1 }
 
 // sealBlock ties a block to one segment: it writes one half of the segment's salt into the block's
 // header, and starts the header's checksum with the other half. Blocks of other segments do not
@@ -83,7 +86,7 @@ func sealBlock(head []byte, salt uint64) {
 }
 
 // put writes the header, without what sealBlock adds.
-func (h blockHead) put(b []byte) {
+func (h BlockHead) put(b []byte) {
 	copy(b, blockMagic)
 	binary.LittleEndian.PutUint32(b[8:], h.sum)
 	binary.LittleEndian.PutUint32(b[12:], uint32(h.Stored))
@@ -94,8 +97,8 @@ func (h blockHead) put(b []byte) {
 	b[40], b[41], b[42], b[43] = byte(h.Codec), 0, 0, 0
 }
 
-func parseBlockHead(b []byte, salt uint64) (blockHead, error) {
-	var h blockHead
+func parseBlockHead(b []byte, salt uint64) (BlockHead, error) {
+	var h BlockHead
 	if len(b) < blockHeader {
 		if allZero(b) {
 			return h, errEnd
@@ -135,10 +138,8 @@ func parseBlockHead(b []byte, salt uint64) (blockHead, error) {
 	return h, nil
 }
 
-func (h blockHead) last() Pos { return h.First + Pos(h.Count) - 1 }
-
 // appendBlock writes a block without its seal.
-func appendBlock(dst, raw []byte, h blockHead) []byte {
+func appendBlock(dst, raw []byte, h BlockHead) []byte {
 	at := len(dst)
 	most := blockHeader + snappy.MaxEncodedLen(len(raw))
 	if cap(dst)-at < most {
@@ -160,7 +161,7 @@ func appendBlock(dst, raw []byte, h blockHead) []byte {
 
 // unpack checks a payload and returns the records in it, packed as appendRecord packs them. The
 // result is payload itself, or lies in buf.
-func (h blockHead) unpack(payload, buf []byte) ([]byte, error) {
+func (h BlockHead) unpack(payload, buf []byte) ([]byte, error) {
 	if crc32.Checksum(payload, castagnoli) != h.sum {
 		return nil, errPayloadChecksum
 	}

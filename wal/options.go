@@ -1,9 +1,9 @@
 package wal
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 )
@@ -97,26 +97,16 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.FS == nil {
-		o.FS = osFS{}
-	}
-	if o.SegmentBytes == 0 {
-		o.SegmentBytes = 64 << 20
-	}
-	if o.Interval == 0 {
-		o.Interval = time.Second
-	}
-	if o.MaxPendingBytes == 0 {
-		o.MaxPendingBytes = 16 << 20
-	}
+	o.FS = cmp.Or[FS](o.FS, osFS{})
+	o.SegmentBytes = cmp.Or(o.SegmentBytes, 64<<20)
+	o.Interval = cmp.Or(o.Interval, time.Second)
+	o.MaxPendingBytes = cmp.Or(o.MaxPendingBytes, 16<<20)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.OnDurable == nil {
 		o.OnDurable = func(Pos, Pos, error) {}
 	}
 	if o.random == nil {
 		o.random = func(b []byte) { _, _ = rand.Read(b) } // never fails
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
 	}
 	switch {
 	case o.SegmentBytes < 0:

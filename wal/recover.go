@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,9 +75,7 @@ func (l *Log) list() (fresh bool, err error) {
 		err = fmt.Errorf("%w: the file %s is missing, and without it nobody knows how far the log reached", ErrHole, markName)
 	}
 	if err != nil && l.o.ReadOnly && len(l.segs) > 0 {
-		if l.tailErr == nil {
-			l.tailErr = err
-		}
+		l.tailErr = cmp.Or(l.tailErr, err)
 		l.slots, err = slots{mark: Mark{Log: l.segs[0].Log}}, nil
 	}
 	return false, err
@@ -101,9 +100,7 @@ func (l *Log) load() error {
 		if !l.o.ReadOnly {
 			return err
 		}
-		if l.tailErr == nil {
-			l.tailErr = err // Replay will say so when it gets there
-		}
+		l.tailErr = cmp.Or(l.tailErr, err) // Replay will say so when it gets there
 	}
 	l.dropDead()
 	if len(l.segs) == 0 {
@@ -196,9 +193,7 @@ func (l *Log) loadTail() (err error) {
 	}
 	var corrupt *CorruptError
 	if l.o.ReadOnly && (errors.Is(err, ErrHole) || errors.As(err, &corrupt)) {
-		if l.tailErr == nil {
-			l.tailErr = err // Replay will say so when it gets there
-		}
+		l.tailErr = cmp.Or(l.tailErr, err) // Replay will say so when it gets there
 		return nil
 	}
 	if err != nil || l.o.ReadOnly {
@@ -276,26 +271,11 @@ func (l *Log) rewriteTail(err error) error {
 func findTail(f File, s *segment, floor int64) (end int64, last Pos, torn int64, err error) {
 	r := blockReader{file: f, salt: s.Salt, off: segmentHeader, size: s.size}
 	last = s.First - 1
-	var stop error
-	for {
-		var h blockHead
-		var payload []byte
-		if h, stop = r.next(); stop != nil {
-			break
-		}
-		if h.First != last+1 {
-			stop = fmt.Errorf("%w: block has position %d after %d", ErrHole, h.First, last)
-			break
-		}
-		if payload, stop = r.payload(h); stop != nil {
-			break
-		}
-		if h.sum != checksum(payload) {
-			stop = errPayloadChecksum
-			break
-		}
+	h, stop := r.check(last + 1)
+	for stop == nil {
 		r.skip(h)
-		last = h.last()
+		last = h.Last()
+		h, stop = r.check(last + 1)
 	}
 	end = r.off
 	var unread *readError

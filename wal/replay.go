@@ -8,21 +8,14 @@ import (
 
 // A Block is consecutive records of a log that were compressed, and are checked, together.
 type Block struct {
+	BlockHead
+
 	Segment uint64
 	Offset  int64 // of the block's header in the segment
-	First   Pos   // position of the first record
-	Count   int   // records
-	Durable Pos   // everything up to here was durable when the block was written
-	Codec   Codec
-	Stored  int // bytes of payload in the file
-	Raw     int // bytes of payload unpacked
 
 	records []byte
 	place   string // as in CorruptError
 }
-
-// Last is the position of the block's last record.
-func (b Block) Last() Pos { return b.First + Pos(b.Count) - 1 }
 
 // Records yields the records with their positions, and checks the checksum of each. A record is
 // valid until the next one is yielded. After an error Records yields nothing more.
@@ -207,12 +200,9 @@ func (p *replay) segment(s *segment) error {
 	}
 	r := blockReader{file: f, salt: s.Salt, off: segmentHeader, size: size, buf: p.buf[:0]}
 	for next := s.First; next <= p.limit; {
-		h, err := r.next()
-		if err == nil && h.First != next {
-			err = fmt.Errorf("%w: block has position %d after %d", ErrHole, h.First, next-1)
-		}
+		h, err := r.next(next)
 		var payload []byte
-		if err == nil && h.last() >= p.from {
+		if err == nil && h.Last() >= p.from {
 			payload, err = r.payload(h)
 			if err == nil {
 				payload, err = h.unpack(payload, p.raw)
@@ -221,23 +211,19 @@ func (p *replay) segment(s *segment) error {
 		if err != nil {
 			return p.missing(s, r.off, next, err)
 		}
-		if h.last() > p.limit {
-			return &CorruptError{Segment: s.ID, Offset: r.off, Err: fmt.Errorf("block goes up to position %d, the segment to %d", h.last(), p.limit)}
+		if h.Last() > p.limit {
+			return &CorruptError{Segment: s.ID, Offset: r.off, Err: fmt.Errorf("block goes up to position %d, the segment to %d", h.Last(), p.limit)}
 		}
 		if payload != nil {
 			if h.Codec != Raw {
 				p.raw = payload
 			}
-			b := Block{
-				Segment: s.ID, Offset: r.off, First: h.First, Count: h.Count, Durable: h.Durable,
-				Codec: h.Codec, Stored: h.Stored, Raw: h.Raw, records: payload,
-			}
-			if err := p.fn(b); err != nil {
+			if err := p.fn(Block{BlockHead: h, Segment: s.ID, Offset: r.off, records: payload}); err != nil {
 				return err
 			}
 		}
 		r.skip(h)
-		next = h.last() + 1
+		next = h.Last() + 1
 	}
 	p.buf = r.buf
 	return nil

@@ -237,17 +237,10 @@ type tail struct {
 // copyTo writes the blocks of the tail into another segment, sealed for that one.
 func (t *tail) copyTo(s *segment, o Options) error {
 	r := blockReader{file: t.file, salt: t.salt, off: t.from, size: t.to}
-	for {
-		h, err := r.next()
+	for next := t.first; ; {
+		h, err := r.check(next)
 		if errors.Is(err, errEnd) && r.off == t.to {
 			return nil
-		}
-		var payload []byte
-		if err == nil {
-			payload, err = r.payload(h)
-		}
-		if err == nil && checksum(payload) != h.sum {
-			err = errPayloadChecksum
 		}
 		if err != nil {
 			return &CorruptError{Segment: t.segment, Offset: r.off, Err: fmt.Errorf("copy what could not be synced: %w", err)}
@@ -256,7 +249,7 @@ func (t *tail) copyTo(s *segment, o Options) error {
 		if err != nil {
 			return err
 		}
-		h.Durable = min(h.Durable, s.First-1)
+		next, h.Durable = h.Last()+1, min(h.Durable, s.First-1)
 		h.put(whole)
 		sealBlock(whole, s.Salt)
 		if err := s.write(whole, s.end, o.SegmentBytes, !o.DisablePreallocate); err != nil {

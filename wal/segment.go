@@ -108,23 +108,28 @@ func (r *blockReader) window(off int64, n int) ([]byte, error) {
 	return r.buf[:min(n, len(r.buf))], nil
 }
 
-// next reads the header of the block at off. The error is errEnd if no more blocks follow, a
-// *readError if the file cannot be read, and another one if the bytes are not a block.
-func (r *blockReader) next() (blockHead, error) {
+// next reads the header of the block at off, whose first position is to be first. The error is
+// errEnd if no more blocks follow, a *readError if the file cannot be read, ErrHole if the position
+// is another one, and another error if the bytes are not a block.
+func (r *blockReader) next(first Pos) (BlockHead, error) {
 	b, err := r.window(r.off, blockHeader)
 	if err != nil {
-		return blockHead{}, err
+		return BlockHead{}, err
 	}
 	h, err := parseBlockHead(b, r.salt)
-	if err == nil && r.off+blockHeader+int64(h.Stored) > r.size {
+	switch {
+	case err != nil:
+	case r.off+blockHeader+int64(h.Stored) > r.size:
 		err = errShort
+	case h.First != first:
+		err = fmt.Errorf("%w: block has position %d after %d", ErrHole, h.First, first-1)
 	}
 	return h, err
 }
 
 // payload reads the payload of the block at off, whose header is h. It is valid until the next
 // call.
-func (r *blockReader) payload(h blockHead) ([]byte, error) {
+func (r *blockReader) payload(h BlockHead) ([]byte, error) {
 	b, err := r.window(r.off, blockHeader+h.Stored)
 	if err != nil {
 		return nil, err
@@ -135,7 +140,20 @@ func (r *blockReader) payload(h blockHead) ([]byte, error) {
 	return b[blockHeader:], nil
 }
 
-func (r *blockReader) skip(h blockHead) { r.off += blockHeader + int64(h.Stored) }
+// check is next, and checks the payload of the block.
+func (r *blockReader) check(first Pos) (BlockHead, error) {
+	h, err := r.next(first)
+	var payload []byte
+	if err == nil {
+		payload, err = r.payload(h)
+	}
+	if err == nil && checksum(payload) != h.sum {
+		err = errPayloadChecksum
+	}
+	return h, err
+}
+
+func (r *blockReader) skip(h BlockHead) { r.off += blockHeader + int64(h.Stored) }
 
 // ahead looks behind damage at off for blocks of this segment. It returns the greatest position
 // that one of them calls durable, and where the last of them ends, within the file; both are 0 if
