@@ -115,7 +115,7 @@ func TestSessionEndsWithTheRights(t *testing.T) {
 
 // untilRefused sends lines, or pieces of a file, each when the last one was answered, until the
 // session ends. It returns the last error.
-func untilRefused(t *testing.T, s rpc.Session, file bool) string {
+func untilRefused(t *testing.T, s *rpc.Session, file bool) string {
 	t.Helper()
 	next := &rondov1.ExecRequest{Stdin: []byte("last nosuch\n")}
 	if file {

@@ -26,9 +26,7 @@ import (
 // A session replaces a stream of HTTP/2 because a line and its answer then take a third of the
 // processor time.
 
-const (
-	upgradeName = "rondo-pipe" // the value of the header Upgrade
-)
+const upgradeName = "rondo-pipe" // the value of the header Upgrade
 
 // PipePath is the path of requests that begin a session of pipe mode.
 const PipePath = "/rondo.v1.Rondo/Pipe"
@@ -49,26 +47,17 @@ func BeginsSession(r *http.Request) bool {
 	return r.URL.Path == PipePath && r.Method == http.MethodPost && r.Header.Get("Upgrade") == upgradeName
 }
 
-// A Session runs the commands of pipe mode in a server. Requests go one way and answers the other,
-// up to the answer with the exit code. Send and Receive may be called at the same time, each by one
-// goroutine. Their errors wrap ErrEnded if the connection ends before that answer.
-type Session interface {
-	Send(m *rondov1.ExecRequest) error
-	Receive() (*rondov1.ExecResponse, error)
-	Close() error
-}
-
 // errNoSession says that a server refuses the caller a session of pipe mode.
 var errNoSession = errors.New("the server begins no session of pipe mode")
 
 // Pipe begins a session over a connection of its own. The connection is closed when ctx ends.
-func (c *Client) Pipe(ctx context.Context) (Session, error) {
+func (c *Client) Pipe(ctx context.Context) (*Session, error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return nil, unreached(c.url, fmt.Errorf("connect: %w", err))
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // the session is over anyway
-	s := &session{messages: newMessages(conn, maxAnswerBytes), stop: stop}
+	s := &Session{messages: newMessages(conn, maxAnswerBytes), stop: stop}
 	answer, err := c.greet(s)
 	if err != nil && closed(err) && !c.socket {
 		err = heard(ctx, c.url, c.dial, err)
@@ -87,7 +76,7 @@ func (c *Client) Pipe(ctx context.Context) (Session, error) {
 }
 
 // greet asks for a session, and reads the head of the answer.
-func (c *Client) greet(s *session) (*http.Response, error) {
+func (c *Client) greet(s *Session) (*http.Response, error) {
 	r, err := http.NewRequest(http.MethodPost, c.url+PipePath, http.NoBody)
 	if err != nil {
 		return nil, err
@@ -104,15 +93,19 @@ func (c *Client) greet(s *session) (*http.Response, error) {
 	return http.ReadResponse(s.in, r)
 }
 
-// A session is a Session over a connection.
-type session struct {
+// A Session runs the commands of pipe mode in a server. Requests go one way and answers the other,
+// up to the answer with the exit code. Send and Receive may be called at the same time, each by one
+// goroutine. Their errors wrap ErrEnded if the connection ends before that answer.
+type Session struct {
 	*messages
 	stop func() bool
 }
 
-func (s *session) Send(m *rondov1.ExecRequest) error { return ended(s.send(m)) }
+// Send sends a request.
+func (s *Session) Send(m *rondov1.ExecRequest) error { return ended(s.send(m)) }
 
-func (s *session) Receive() (*rondov1.ExecResponse, error) {
+// Receive waits for an answer.
+func (s *Session) Receive() (*rondov1.ExecResponse, error) {
 	m := new(rondov1.ExecResponse)
 	err := s.receive(m)
 	if errors.Is(err, io.EOF) {
@@ -121,7 +114,8 @@ func (s *session) Receive() (*rondov1.ExecResponse, error) {
 	return m, ended(err)
 }
 
-func (s *session) Close() error {
+// Close ends the session.
+func (s *Session) Close() error {
 	s.stop()
 	return s.conn.Close()
 }

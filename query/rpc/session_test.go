@@ -19,7 +19,7 @@ import (
 )
 
 // begin begins a session of rrdtool's pipe mode, in which the series a.rrd is made.
-func begin(t *testing.T, c *rpc.Client) rpc.Session {
+func begin(t *testing.T, c *rpc.Client) *rpc.Session {
 	t.Helper()
 	s, err := c.Pipe(t.Context())
 	if err != nil {
@@ -34,7 +34,7 @@ func begin(t *testing.T, c *rpc.Client) rpc.Session {
 }
 
 // talk sends a line and returns what is answered, up to the line that begins with OK or ERROR.
-func talk(t *testing.T, s rpc.Session, line string) string {
+func talk(t *testing.T, s *rpc.Session, line string) string {
 	t.Helper()
 	if err := s.Send(&rondov1.ExecRequest{Stdin: []byte(line + "\n")}); err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ type answerer func(*rondov1.FileRequest) *rondov1.FileAnswer
 
 // A conversation is a session that a server runs.
 type conversation struct {
-	stream         rpc.Session
+	stream         *rpc.Session
 	answer         answerer
 	stdout, stderr io.Writer
 
