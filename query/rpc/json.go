@@ -10,23 +10,16 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rpc/wire"
 )
 
-// jsonCodec is protobuf's JSON encoding. Unknown fields are ignored in requests that only read, so
-// that clients and servers may be of different versions.
-type jsonCodec struct{ name string }
-
-func (c jsonCodec) Name() string { return c.name }
-
-func (jsonCodec) Marshal(m any) ([]byte, error) { return protojson.Marshal(m.(proto.Message)) }
-
-func (jsonCodec) MarshalAppend(dst []byte, m any) ([]byte, error) {
-	return protojson.MarshalOptions{}.MarshalAppend(dst, m.(proto.Message))
+// jsonCodecs is the JSON encoding under the names that clients use. Unknown fields are ignored in
+// requests that only read, so that clients and servers may be of different versions.
+var jsonCodecs = []codec{
+	{"json", protojson.MarshalOptions{}.MarshalAppend, decodeJSON},
+	{"json; charset=utf-8", protojson.MarshalOptions{}.MarshalAppend, decodeJSON},
 }
 
-func (jsonCodec) Unmarshal(b []byte, m any) error {
-	m = wire.Unwrap(m)
+func decodeJSON(b []byte, m proto.Message) error {
 	if len(b) == 0 {
 		return errors.New("an empty body is no JSON object: send {} at least")
 	}
@@ -35,8 +28,7 @@ func (jsonCodec) Unmarshal(b []byte, m any) error {
 			return tooManyParts(n)
 		}
 	}
-	err := protojson.UnmarshalOptions{DiscardUnknown: !changes(m)}.Unmarshal(b, m.(proto.Message))
-	if err != nil {
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: !changes(m)}).Unmarshal(b, m); err != nil {
 		return bounded(explained(err))
 	}
 	return nil

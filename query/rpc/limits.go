@@ -62,7 +62,7 @@ func messageLimits(spec connect.Spec) []connect.HandlerOption {
 	case rondov1.RondoFetchManyProcedure, rondov1.RondoSaveDashboardProcedure, rondov1.RondoQueryProcedure, rondov1.RondoXportProcedure, rondov1.RondoTailProcedure:
 		n = maxManyBytes
 	}
-	return append(packed(n), connect.WithCodec(binaryCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}))
+	return append(packed(n), connect.WithCodec(binaryCodec), connect.WithCodec(jsonCodecs[0]), connect.WithCodec(jsonCodecs[1]))
 }
 
 // packed returns the handler options for requests of at most n bytes, which may be packed as

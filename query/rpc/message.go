@@ -1,10 +1,13 @@
 package rpc
 
 import (
+	"cmp"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protopath"
+	"google.golang.org/protobuf/reflect/protorange"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -20,79 +23,63 @@ func tooManyParts(n int) error {
 	return fmt.Errorf("more than %d samples and values in one request (%d found so far)", maxParts, n)
 }
 
-// binaryCodec is protobuf's binary encoding. It bounds a Write before decoding it, and refuses
-// unknown fields in requests that change something.
-type binaryCodec struct{}
-
-func (binaryCodec) Name() string { return "proto" }
-
-func (binaryCodec) Marshal(m any) ([]byte, error) { return proto.Marshal(m.(proto.Message)) }
-
-func (binaryCodec) MarshalAppend(dst []byte, m any) ([]byte, error) {
-	return proto.MarshalOptions{}.MarshalAppend(dst, m.(proto.Message))
+// A codec is one of protobuf's encodings. It bounds a Write before decoding it, and refuses unknown
+// fields in requests that change something.
+type codec struct {
+	name   string
+	encode func(dst []byte, m proto.Message) ([]byte, error)
+	decode func(b []byte, m proto.Message) error
 }
 
-func (binaryCodec) Unmarshal(b []byte, m any) error {
-	m = wire.Unwrap(m)
+func (c codec) Name() string { return c.name }
+
+func (c codec) Marshal(m any) ([]byte, error) { return c.encode(nil, m.(proto.Message)) }
+
+func (c codec) MarshalAppend(dst []byte, m any) ([]byte, error) {
+	return c.encode(dst, m.(proto.Message))
+}
+
+func (c codec) Unmarshal(b []byte, m any) error { return c.decode(b, wire.Unwrap(m).(proto.Message)) }
+
+// binaryCodec is the binary encoding.
+var binaryCodec = codec{"proto", proto.MarshalOptions{}.MarshalAppend, decodeBinary}
+
+func decodeBinary(b []byte, m proto.Message) error {
 	if _, ok := m.(*rondov1.WriteRequest); ok {
 		if n := writeParts(b); n > maxParts {
 			return tooManyParts(n)
 		}
 	}
-	if err := proto.Unmarshal(b, m.(proto.Message)); err != nil {
+	if err := proto.Unmarshal(b, m); err != nil || !changes(m) {
 		return err
 	}
-	if changes(m) {
-		return noUnknown(m.(proto.Message))
-	}
-	return nil
+	return noUnknown(m)
 }
 
 // noUnknown returns an error if a request, or a message in it, has a field that is not in
 // rondo.proto. The messages of a Write are walked without reflection, because there may be many.
-func noUnknown(m proto.Message) error {
-	if w, ok := m.(*rondov1.WriteRequest); ok {
-		for _, sample := range w.GetSamples() {
-			if err := unknownIn(sample.ProtoReflect()); err != nil {
-				return err
+func noUnknown(m proto.Message) (err error) {
+	w, ok := m.(*rondov1.WriteRequest)
+	if !ok {
+		return protorange.Range(m.ProtoReflect(), func(at protopath.Values) error {
+			if at.Index(-1).Step.Kind() == protopath.UnknownAccessStep {
+				return unknownIn(at.Index(-2).Value.Message())
 			}
-			for _, v := range sample.GetValues() {
-				if err := unknownIn(v.ProtoReflect()); err != nil {
-					return err
-				}
-			}
-			for _, l := range sample.GetLabels() {
-				if err := unknownIn(l.ProtoReflect()); err != nil {
-					return err
-				}
-			}
-		}
-		if d := w.GetDefinition(); d != nil {
-			if err := unknownIn(d.ProtoReflect()); err != nil {
-				return err
-			}
-		}
-		return unknownIn(w.ProtoReflect())
+			return nil
+		})
 	}
-	return unknownBelow(m.ProtoReflect())
-}
-
-// unknownBelow returns an error if a message, or a message in it, has an unknown field. It does not
-// look into maps, because the requests it is called for have no maps.
-func unknownBelow(m protoreflect.Message) error {
-	err := unknownIn(m)
-	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case err != nil || f.Message() == nil:
-		case f.IsList():
-			for i := 0; err == nil && i < v.List().Len(); i++ {
-				err = unknownBelow(v.List().Get(i).Message())
-			}
-		case !f.IsMap():
-			err = unknownBelow(v.Message())
+	look := func(m proto.Message) { err = cmp.Or(err, unknownIn(m.ProtoReflect())) }
+	look(w)
+	look(w.GetDefinition())
+	for _, sample := range w.GetSamples() {
+		look(sample)
+		for _, v := range sample.GetValues() {
+			look(v)
 		}
-		return err == nil
-	})
+		for _, l := range sample.GetLabels() {
+			look(l)
+		}
+	}
 	return err
 }
 
@@ -156,7 +143,7 @@ func fields(b []byte, num protowire.Number, f func([]byte) bool) {
 // changes says whether a request changes something. An unknown field of such a request is an error:
 // a mistyped time_us would store a sample at the present, and a dry_run that this server does not
 // know would delete.
-func changes(m any) bool {
+func changes(m proto.Message) bool {
 	switch m.(type) {
 	case *rondov1.WriteRequest, *rondov1.CreateRequest, *rondov1.DropRequest, *rondov1.RenameRequest, *rondov1.CheckpointRequest,
 		*rondov1.SaveDashboardRequest, *rondov1.DropDashboardRequest, *rondov1.AlterRequest, *rondov1.TuneRequest,

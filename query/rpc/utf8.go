@@ -6,6 +6,8 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protopath"
+	"google.golang.org/protobuf/reflect/protorange"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -24,32 +26,22 @@ func unsendable(m any, err error) error {
 }
 
 // checkUTF8 returns an error that names the first text of a message that is not UTF-8.
-func checkUTF8(m protoreflect.Message) (err error) {
-	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		check := func(v protoreflect.Value, kind protoreflect.Kind) bool {
-			switch kind {
-			case protoreflect.StringKind:
-				if s := v.String(); !utf8.ValidString(s) {
-					err = fmt.Errorf("%s %.200q is no UTF-8", f.Name(), s)
-				}
-			case protoreflect.MessageKind, protoreflect.GroupKind:
-				err = checkUTF8(v.Message())
-			}
-			return err == nil
+func checkUTF8(m protoreflect.Message) error {
+	var field protoreflect.Name // at hand
+	return protorange.Range(m, func(at protopath.Values) error {
+		last := at.Index(-1)
+		texts := []any{last.Value.Interface()}
+		switch last.Step.Kind() {
+		case protopath.FieldAccessStep:
+			field = last.Step.FieldDescriptor().Name()
+		case protopath.MapIndexStep:
+			texts = append(texts, last.Step.MapIndex().Interface())
 		}
-		switch {
-		case f.IsList():
-			for i := 0; err == nil && i < v.List().Len(); i++ {
-				check(v.List().Get(i), f.Kind())
+		for _, x := range texts {
+			if s, ok := x.(string); ok && !utf8.ValidString(s) {
+				return fmt.Errorf("%s %.200q is no UTF-8", field, s)
 			}
-		case f.IsMap():
-			v.Map().Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
-				return check(k.Value(), f.MapKey().Kind()) && check(v, f.MapValue().Kind())
-			})
-		default:
-			check(v, f.Kind())
 		}
-		return err == nil
+		return nil
 	})
-	return err
 }
