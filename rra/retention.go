@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rondo-db/rondo/rra/rpn"
 )
 
 // ParseRetention parses archives in plain words: a list of lengths of rows, and how long to keep
@@ -109,11 +111,7 @@ func fit(parts []retained, step int64) error {
 // commonStep returns the longest step that divides the rows of all parts.
 func commonStep(parts []retained) (step int64) {
 	for _, r := range parts {
-		a, b := r.row.seconds, step
-		for b != 0 {
-			a, b = b, a%b
-		}
-		step = a
+		step = rpn.GCD(r.row.seconds, step)
 	}
 	return step
 }

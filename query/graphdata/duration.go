@@ -81,15 +81,11 @@ func appendPart(b *strings.Builder, v float64, width, precision int, zeros bool,
 	if p := math.Pow(10, float64(precision)); v*p < 1<<53 {
 		v = math.Trunc(v*p) / p
 	}
-	text := strconv.FormatFloat(v, 'f', precision, 64)
-	if missing := width - len(text); missing > 0 {
-		pad := " "
-		if zeros {
-			pad = "0"
-		}
-		b.WriteString(strings.Repeat(pad, missing))
+	fill := " "
+	if zeros {
+		fill = "0"
 	}
-	b.WriteString(point.In(text))
+	b.WriteString(point.In(padded(strconv.FormatFloat(v, 'f', precision, 64), width, fill)))
 }
 
 // plain is a number as printf's %f has it.

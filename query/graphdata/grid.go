@@ -3,6 +3,7 @@ package graphdata
 import (
 	"math"
 
+	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
@@ -49,21 +50,14 @@ func (g Grid) Rows() int64 { return max(0, (g.End-g.Start)/g.Step) }
 func (p *Program) Grid() Grid {
 	g := Grid{}
 	for _, x := range p.exports {
-		g.Step = gcd(p.elems[x.Variable].series.Step, g.Step)
+		g.Step = rpn.GCD(p.elems[x.Variable].series.Step, g.Step)
 	}
 	if g.Step == 0 {
 		g.Step = 1
 	}
-	g.Start = floor(p.options.Start, g.Step)
-	g.End = floor(p.options.End+g.Step-1, g.Step)
+	g.Start = query.Floor(p.options.Start, g.Step)
+	g.End = query.Ceil(p.options.End, g.Step)
 	return g
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // A Cursor reads one column at ascending times, such as a Grid's.

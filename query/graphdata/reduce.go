@@ -30,7 +30,7 @@ type fold struct {
 func newReducer(plan *query.Plan, cf rra.CF, factor int64, elem, ds int) *reducer {
 	step := plan.Step * factor
 	values := make([]float64, 0, reducedRows(plan, factor))
-	r := &reducer{elem: elem, ds: ds, open: fold{cf: cf}, factor: factor, series: rpn.Series{Start: floor(plan.Start, step), Step: step, Values: values}}
+	r := &reducer{elem: elem, ds: ds, open: fold{cf: cf}, factor: factor, series: rpn.Series{Start: query.Floor(plan.Start, step), Step: step, Values: values}}
 	r.seen = (plan.Start - r.series.Start) / plan.Step
 	r.whole = r.seen == 0
 	return r
@@ -39,15 +39,7 @@ func newReducer(plan *query.Plan, cf rra.CF, factor int64, elem, ds int) *reduce
 // reducedRows is how many rows a column has whose rows are factor rows of an archive.
 func reducedRows(plan *query.Plan, factor int64) int64 {
 	step := plan.Step * factor
-	return (floor(plan.End+step-1, step) - floor(plan.Start, step)) / step
-}
-
-func floor(t, step int64) int64 {
-	m := t % step
-	if m < 0 {
-		m += step
-	}
-	return t - m
+	return (query.Ceil(plan.End, step) - query.Floor(plan.Start, step)) / step
 }
 
 // add adds the rows of a table.

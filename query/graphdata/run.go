@@ -109,7 +109,7 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 		return p.missing(i)
 	}
 	plan, factor := reading.Plan, p.factor(d, reading.Plan)
-	if factor&(factor-1) != 0 && plan.Start%(plan.Step*factor) != 0 && plan.End < floor(plan.Start, plan.Step*factor)+plan.Step*factor {
+	if factor&(factor-1) != 0 && plan.Start%(plan.Step*factor) != 0 && plan.End < query.Floor(plan.Start, plan.Step*factor)+plan.Step*factor {
 		// The range lies inside one row. rrdtool then counts minus factor rows, in 64 bits without
 		// a sign, and goes on if that is a multiple of factor.
 		return fmt.Errorf("SANITY CHECK: %d rows cannot be reduced by %d \n", -uint64(factor), factor)
@@ -158,8 +158,8 @@ func (p *Program) factor(d *definition, plan *query.Plan) int64 {
 // begin, how long a row is, in seconds, and how many rows there are.
 func (p *Program) unknown(d *definition) (start, step, rows int64) {
 	step = max(p.options.Step, d.step, 1)
-	start = floor(d.start, step)
-	return start, step, (floor(d.end, step) + step - start) / step
+	start = query.Floor(d.start, step)
+	return start, step, (query.Floor(d.end, step) + step - start) / step
 }
 
 // missing gives DEF i rows that are unknown.

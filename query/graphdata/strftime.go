@@ -228,14 +228,16 @@ func (c conversion) number(v, digits int, pad byte) string {
 	if v < 0 {
 		sign, text = "-", text[1:]
 	}
-	missing := max(digits, c.width) - len(sign) - len(text)
-	switch {
-	case missing <= 0:
-		return sign + text
-	case pad == '_':
-		return strings.Repeat(" ", missing) + sign + text
+	width := max(digits, c.width)
+	if pad == '_' {
+		return padded(sign+text, width, " ")
 	}
-	return sign + strings.Repeat("0", missing) + text
+	return sign + padded(text, width-len(sign), "0")
+}
+
+// padded returns text with as many of fill before it as it lacks of a width.
+func padded(text string, width int, fill string) string {
+	return strings.Repeat(fill, max(width-len(text), 0)) + text
 }
 
 // offset formats the time zone as +hhmm. A width applies to the sign, and again to the number.
@@ -254,15 +256,10 @@ func (c conversion) word(s string) string {
 	if c.upper {
 		s = strings.Map(func(r rune) rune { return mapped(r, 'a', 'z', 'A') }, s)
 	}
-	missing := c.width - len(s)
-	if missing <= 0 {
-		return s
-	}
-	pad := " "
 	if c.pad == '0' {
-		pad = "0"
+		return padded(s, c.width, "0")
 	}
-	return strings.Repeat(pad, missing) + s
+	return padded(s, c.width, " ")
 }
 
 // lower formats a word in small letters, whatever the flags say.

@@ -59,7 +59,7 @@ func (c *column) grid(p *Program) (int, error) {
 			c.start = s.Start
 		}
 		c.start = max(c.start, s.Start)
-		c.step = gcd(s.Step, c.step)
+		c.step = GCD(s.Step, c.step)
 		end = min(end, s.End())
 	}
 	switch {
@@ -73,7 +73,8 @@ func (c *column) grid(p *Program) (int, error) {
 	return int((end - c.start) / c.step), nil
 }
 
-func gcd(a, b int64) int64 {
+// GCD returns the greatest common divisor of two numbers; a if b is 0.
+func GCD(a, b int64) int64 {
 	for b != 0 {
 		a, b = b, a%b
 	}
