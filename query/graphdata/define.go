@@ -3,7 +3,6 @@ package graphdata
 //lint:file-ignore ST1005 The messages are rrdtool's.
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -62,18 +61,12 @@ func (p *Program) addDEF(l *line) error {
 	if name, d.file, err = l.named("rrd"); err != nil {
 		return err
 	}
-	if ds == nil {
-		ds = l.next()
-	}
-	if ds == nil {
-		return fmt.Errorf("No argument for definition of DS in %s", l.text)
+	if ds, err = l.or(ds, "No argument for definition of DS in "+l.text); err != nil {
+		return err
 	}
 	d.ds = ds.value
-	if cf == nil {
-		cf = l.next()
-	}
-	if cf == nil {
-		return fmt.Errorf("No argument for definition of CF in %s", l.text)
+	if cf, err = l.or(cf, "No argument for definition of CF in "+l.text); err != nil {
+		return err
 	}
 	d.cf, err = rra.ParseCF(cf.value)
 	if _, ok := p.names[name]; ok {
@@ -213,9 +206,9 @@ func (p *Program) addVDEF(l *line) error {
 }
 
 func (p *Program) addShift(l *line) error {
-	name := l.either("vname")
-	if name == nil {
-		return fmt.Errorf("No argument for definition of vdef/rrd in %s", l.text)
+	name, err := l.or(l.byKey("vname"), "No argument for definition of vdef/rrd in "+l.text)
+	if err != nil {
+		return err
 	}
 	e := element{kind: SHIFT, by: -1}
 	var ok bool
@@ -225,20 +218,17 @@ func (p *Program) addShift(l *line) error {
 	if p.elems[e.of].kind == VDEF {
 		return fmt.Errorf("Cannot shift a VDEF: '%s' in line '%s'\n", name.value, l.text)
 	}
-	offset := l.either("shift")
-	if offset == nil {
-		return errors.New("No shift given")
+	offset, err := l.or(l.byKey("shift"), "No shift given")
+	if err != nil {
+		return err
 	}
 	if by, ok := p.names[offset.value]; ok {
 		if p.elems[by].kind != VDEF {
 			return fmt.Errorf("Offset cannot be a (C)DEF: '%s' in line '%s'\n", offset.value, l.text)
 		}
 		e.by = by
-	} else {
-		var err error
-		if e.offset, err = integer(offset.value); err != nil {
-			return fmt.Errorf("error parsing number %s", offset.value)
-		}
+	} else if e.offset, err = integer(offset.value); err != nil {
+		return fmt.Errorf("error parsing number %s", offset.value)
 	}
 	p.elems = append(p.elems, e)
 	return nil
@@ -246,11 +236,9 @@ func (p *Program) addShift(l *line) error {
 
 func (p *Program) addExport(l *line) error {
 	name, legend := l.byKey("vname"), l.byKey("legend")
-	if name == nil {
-		name = l.next()
-	}
-	if name == nil {
-		return errors.New("No positional VNAME")
+	name, err := l.or(name, "No positional VNAME")
+	if err != nil {
+		return err
 	}
 	i, ok := p.names[name.value]
 	if !ok {

@@ -3,6 +3,7 @@ package graphdata
 //lint:file-ignore ST1005 The messages are rrdtool's.
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -105,12 +106,16 @@ func (l *line) next() *argument {
 	return nil
 }
 
-// either takes an argument by its key, or else the next one, or returns nil.
-func (l *line) either(key string) *argument {
-	if a := l.byKey(key); a != nil {
-		return a
+// or returns an argument that was taken by its key, or takes the next one if that is nil. missing is
+// the error if none is left.
+func (l *line) or(a *argument, missing string) (*argument, error) {
+	if a == nil {
+		a = l.next()
 	}
-	return l.next()
+	if a == nil {
+		return nil, errors.New(missing)
+	}
+	return a, nil
 }
 
 // done returns an error if arguments are left.
@@ -125,15 +130,6 @@ func (l *line) done() error {
 		return nil
 	}
 	return fmt.Errorf("Unused Arguments \"%s\" in command : %s", strings.Join(left, ":"), l.text)
-}
-
-// positional takes an argument by its key, or else the next one. what names it in the error.
-func (l *line) positional(key, what string) (*argument, error) {
-	a := l.either(key)
-	if a == nil {
-		return nil, fmt.Errorf("No positional %s", what)
-	}
-	return a, nil
 }
 
 // whole returns the value of an argument that has this key, or the whole text of any other.

@@ -3,7 +3,6 @@ package graphdata
 //lint:file-ignore ST1005 The messages are rrdtool's.
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +51,7 @@ func (p *Program) addMark(l *line) (ok bool, err error) {
 }
 
 func (m *mark) comment(l *line) error {
-	a, err := l.positional("legend", "CF/FORMAT")
+	a, err := l.or(l.byKey("legend"), "No positional CF/FORMAT")
 	if err != nil {
 		return err
 	}
@@ -61,9 +60,9 @@ func (m *mark) comment(l *line) error {
 }
 
 func (m *mark) align(l *line) error {
-	a := l.either("align")
-	if a == nil {
-		return errors.New("No alignment given")
+	a, err := l.or(l.byKey("align"), "No alignment given")
+	if err != nil {
+		return err
 	}
 	if !slices.Contains([]string{"left", "right", "justified", "center"}, a.value) {
 		return fmt.Errorf("Unknown alignment type '%s'", a.value)
@@ -87,7 +86,7 @@ func (p *Program) addPrint(l *line, m *mark) error {
 			return fmt.Errorf("bad CF: %s", cf.value)
 		}
 	}
-	name, err := l.positional("vname", "VNAME")
+	name, err := l.or(l.byKey("vname"), "No positional VNAME")
 	if err != nil {
 		return err
 	}
@@ -101,19 +100,15 @@ func (p *Program) addPrint(l *line, m *mark) error {
 	}
 	x.of = of
 	if p.elems[of].kind != VDEF {
-		if cf == nil {
-			if cf = l.next(); cf == nil {
-				return errors.New("No positional CDEF")
-			}
+		if cf, err = l.or(cf, "No positional CDEF"); err != nil {
+			return err
 		}
 		if x.cf, err = rra.ParseCF(cf.value); err != nil {
 			return fmt.Errorf("bad CF for DEF/CDEF: %s", cf.value)
 		}
 	}
-	if format == nil {
-		if format = l.next(); format == nil {
-			return errors.New("No positional CF/FORMAT")
-		}
+	if format, err = l.or(format, "No positional CF/FORMAT"); err != nil {
+		return err
 	}
 	m.Text = cut(format.whole("format"), maxFormat)
 	m.printed = x
@@ -136,14 +131,12 @@ func (l *line) painting(kind MarkKind) (x painting, err error) {
 	if kind == TICK {
 		x.fraction = l.byKey("fraction")
 	}
-	if name == nil {
-		if name = l.next(); name == nil {
-			return x, errors.New("No positional VNAME")
-		}
+	if name, err = l.or(name, "No positional VNAME"); err != nil {
+		return x, err
 	}
-	if kind == TICK && x.fraction == nil {
-		if x.fraction = l.next(); x.fraction == nil {
-			return x, errors.New("No positional FRACTION")
+	if kind == TICK {
+		if x.fraction, err = l.or(x.fraction, "No positional FRACTION"); err != nil {
+			return x, err
 		}
 	}
 	if x.legend == nil {
