@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/internal/pages"
+	"github.com/rondo-db/rondo/internal/pagetest"
 )
 
 // TestCommandsInPages looks for the command and the flags of every call of rondo-bench that a page
 // shows.
 func TestCommandsInPages(t *testing.T) {
-	all, err := pages.Read("..")
+	all, err := pagetest.Read("..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestCommandsInPages(t *testing.T) {
 	for _, p := range all {
 		for _, c := range p.Commands("rondo-bench") {
 			calls++
-			if err := pages.Known(newRoot(), c.Args, func(*cobra.Command, string) bool { return false }); err != nil {
+			if err := pagetest.Known(newRoot(), c.Args, func(*cobra.Command, string) bool { return false }); err != nil {
 				t.Errorf("%s:%d: rondo-bench %s: %v", p.Name, c.Line, strings.Join(c.Args, " "), err)
 			}
 		}

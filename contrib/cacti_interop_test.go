@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestCacti has Debian's Cacti make the commands of the graph templates of its packages: for a day,
@@ -28,7 +28,7 @@ func TestCacti(t *testing.T) {
 	if err != nil || len(packages) < 10 {
 		t.Fatalf("%q, %v", packages, err)
 	}
-	if !seeds.More() {
+	if !seedtest.More() {
 		packages = slices.DeleteFunc(packages, func(name string) bool {
 			return !strings.Contains(name, "Local_Linux") && !strings.Contains(name, "Apache") && !strings.Contains(name, "PING")
 		})

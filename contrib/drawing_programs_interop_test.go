@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // drawingPrograms names the folder into which .ci/run peers unpacks programs that draw, each into a
@@ -192,7 +192,7 @@ func TestMonitorix(t *testing.T) {
 	t.Parallel()
 	modules := filepath.Join(folder, "usr/lib/monitorix")
 	names := []string{"kern", "proc", "system", "net", "process", "user"}
-	if seeds.More() {
+	if seedtest.More() {
 		names = nil
 		all, err := filepath.Glob(filepath.Join(modules, "[a-z]*.pm"))
 		if err != nil {
@@ -244,7 +244,7 @@ func TestCollectionCGI(t *testing.T) {
 	folder := drawingProgram(t, "collectd-core")
 	t.Parallel()
 	every := "9"
-	if seeds.More() {
+	if seedtest.More() {
 		every = "1"
 	}
 	drawn := drawnByBoth(t, showing{

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // php begins the command of a program in PHP. Neither PHP nor what it needs need be installed.
@@ -191,7 +191,7 @@ func gangliaReports(t *testing.T, folder string) (reports []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasSuffix(name, "_report") || kind == "json" && (!json.Valid(text) || graphite.Match(text)) || !seeds.More() && i%3 > 0 {
+		if !strings.HasSuffix(name, "_report") || kind == "json" && (!json.Valid(text) || graphite.Match(text)) || !seedtest.More() && i%3 > 0 {
 			continue
 		}
 		reports = append(reports, name)

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // gangliaConf configures a gmond which has two metrics, and shows them at a TCP port.
@@ -113,7 +113,7 @@ func TestGmetad(t *testing.T) {
 		write(t, filepath.Join(dir, "rondo.yaml"), gmetadPolicy, 0o600)
 		log := serve(t, dir, "--config", "rondo.yaml", "--rrdcached", "127.0.0.1:0", "--rrdcached-base", filepath.Join(dir, "rrds"))
 		defer gmetad(t, dir, "rrdcached_address "+listensAt(t, log), bare())()
-		for _, name := range gmetadSeries(seeds.More()) {
+		for _, name := range gmetadSeries(seedtest.More()) {
 			checkGmetad(t, dir, name)
 		}
 	})

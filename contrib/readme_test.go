@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/pages"
+	"github.com/rondo-db/rondo/internal/pagetest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // TestCommandsOfThePage runs the commands of README.md in order and compares what they print.
 func TestCommandsOfThePage(t *testing.T) {
 	rrdtooltest.Need(t, "sh", "perl", "python3")
-	all, err := pages.Read(".")
-	all = slices.DeleteFunc(all, func(p *pages.Page) bool { return p.Name != "README.md" }) // others have tests of their own
+	all, err := pagetest.Read(".")
+	all = slices.DeleteFunc(all, func(p *pagetest.Page) bool { return p.Name != "README.md" }) // others have tests of their own
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d pages: %v", len(all), err)
 	}

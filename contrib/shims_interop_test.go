@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // debianPython is the interpreter that Debian's modules are for.
@@ -54,9 +54,9 @@ func TestPythonAsBinding(t *testing.T) {
 // compareCalls runs random programs through both.
 func compareCalls(t *testing.T, original, shim *driver, more func(*caller) [][]string, same func(call []string, want, got result) string) {
 	t.Helper()
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	calls := 0
-	n := seeds.Programs(3, 20)
+	n := seedtest.Programs(3, 20)
 	for i := range n {
 		c := &caller{Rand: rand.New(rand.NewPCG(r.Uint64(), 6)), number: i}
 		for _, call := range c.program(more) {

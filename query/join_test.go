@@ -13,7 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -123,7 +123,7 @@ type model struct {
 
 func TestJoinedReadsAreWhatSomeArchiveKnows(t *testing.T) {
 	reached := make(map[string]int)
-	for _, seed := range seeds.Many(t, 60) {
+	for _, seed := range seedtest.Many(t, 60) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 2))
 			m := &model{T: t, s: enginetest.Open(t), reached: reached}
@@ -143,7 +143,7 @@ func TestJoinedReadsAreWhatSomeArchiveKnows(t *testing.T) {
 		t.Logf("%-10s %d", what, reached[what])
 	}
 	for _, what := range []string{"base", "part", "finer", "open", "coarser", "mixed", "average", "unknown", "short"} {
-		if reached[what] == 0 && len(reached) > 0 && !seeds.Repeats() {
+		if reached[what] == 0 && len(reached) > 0 && !seedtest.Repeats() {
 			t.Errorf("no point is %s", what)
 		}
 	}

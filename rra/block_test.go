@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // A blockTrial steps the same readings twice: series of a table in blocks, and their copies one by
@@ -146,7 +146,7 @@ func (x *blockTrial) rows() (out []string) {
 // TestBlock holds steps of many series against steps of each of them on the general path: rows,
 // states and texts must be the same to the bit.
 func TestBlock(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	taken, texted, shared := 0, 0, 0
 	for range 300 {
 		p := newTrial(r, false)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -59,7 +59,7 @@ func printedReading(r *rand.Rand) string {
 // TestReadingsAsPrinted: a reading has the number that ParseNumber reads from its whole text, and
 // prints as the text again, whichever way its Value keeps it. Each way is met.
 func TestReadingsAsPrinted(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	met := map[rra.Tag]int{}
 	for range 150_000 {
 		text := printedReading(r)
@@ -95,7 +95,7 @@ func TestReadingsAsPrinted(t *testing.T) {
 // TestReadingsWithoutText: what senders print is kept without its text, which would be a piece of
 // memory, an entry of a map and all of its bytes in the log for each reading.
 func TestReadingsWithoutText(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for range 20_000 {
 		f := pick(r, r.NormFloat64(), float64(r.IntN(1e6))) * math.Pow(10, float64(r.IntN(30)-15))
 		for _, text := range []string{
@@ -136,7 +136,7 @@ func TestDecimalsInPage(t *testing.T) {
 // TestAnyDecimalPrints: a Value may come from a damaged state or from a caller. Whatever its bits
 // are, it has a number, and a text of bounded length.
 func TestAnyDecimalPrints(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for i := range 20_000 {
 		v := rra.Value{Bits: r.Uint64(), Tag: pick(r, rra.TagDecimal, rra.TagExponent)}
 		if i < 256 { // the least and the highest digits, and places of each kind

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // An rrdtool is a running `rrdtool -`.
@@ -42,8 +42,8 @@ func (t *rrdtool) do(words ...string) string {
 // TestInterop runs random programs through rrdtool and through Machine, and
 // compares all that is stored, bit for bit.
 func TestInterop(t *testing.T) {
-	programs := seeds.Programs(200, 1)
-	r := seeds.Rand(t)
+	programs := seedtest.Programs(200, 1)
+	r := seedtest.Rand(t)
 	tool := startRRDtool(t)
 	bad := 0
 	for i := range programs {

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestSplit encodes and decodes the state between random samples: nothing may change.
 func TestSplit(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for i := range 200 {
 		p := newTrial(r, i%3 == 0)
 		m := compile(t, p.def)
@@ -185,7 +185,7 @@ func sameRuns(a, b []Run) bool {
 // TestOwn: an archive that shares its rows with no other gets the same ones, and remembers the
 // same.
 func TestOwn(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	owned := 0
 	for i := range 300 {
 		p := newTrial(r, i%5 == 0)

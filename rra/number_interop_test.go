@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -80,11 +80,11 @@ func randomNumeral(r *rand.Rand) string {
 
 // TestNumberInterop holds ParseValue against what rrdtool stores for GAUGE.
 func TestNumberInterop(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	tool := rrdtooltest.Start(t)
 	const batch = 200
 	n := 0
-	for n < 20*seeds.Programs(200, 1) && !t.Failed() {
+	for n < 20*seedtest.Programs(200, 1) && !t.Failed() {
 		createOne(t, tool, rra.Gauge, batch)
 		command := []string{"update", "n.rrd"}
 		var texts []string
@@ -122,11 +122,11 @@ func TestNumberInterop(t *testing.T) {
 
 // TestRefusedInterop holds ParseValue's errors against rrdtool's.
 func TestRefusedInterop(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	tool := rrdtooltest.Start(t)
 	kinds := []rra.Kind{rra.Gauge, rra.Counter, rra.Derive, rra.DCounter, rra.DDerive, rra.Absolute}
 	refused := 0
-	for range 4 * seeds.Programs(200, 1) {
+	for range 4 * seedtest.Programs(200, 1) {
 		k := pick(r, kinds...)
 		text := randomNumeral(r)
 		for range r.IntN(3) {
@@ -161,11 +161,11 @@ func TestRefusedInterop(t *testing.T) {
 
 // TestDifferenceInterop holds Difference against what rrdtool stores for DERIVE.
 func TestDifferenceInterop(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	tool := rrdtooltest.Start(t)
 	const batch = 200
 	n := 0
-	for n < 15*seeds.Programs(200, 1) && !t.Failed() {
+	for n < 15*seedtest.Programs(200, 1) && !t.Failed() {
 		createOne(t, tool, rra.Derive, batch)
 		command := []string{"update", "n.rrd"}
 		var texts []string
@@ -278,7 +278,7 @@ func BenchmarkParseValue(b *testing.B) {
 // TestFormatFloat checks that every double prints as a text that other programs,
 // and where it can rrdtool, read as the same double.
 func TestFormatFloat(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for range 20000 {
 		f := math.Float64frombits(r.Uint64())
 		if r.IntN(2) == 0 {

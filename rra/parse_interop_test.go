@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -253,10 +253,10 @@ func rowsOf(d *rra.Definition) int64 {
 // definitions are taken, the same error is given, and what is stored is what was
 // parsed. rondo refuses more, with a FieldError.
 func TestDefinitionInterop(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	tool := rrdtooltest.Start(t)
 	var taken, refused, stricter int
-	for i := range 15 * seeds.Programs(100, 2) {
+	for i := range 15 * seedtest.Programs(100, 2) {
 		step := pick(r, int64(1), 10, 10, 60, 300)
 		args := randomArgs(r)
 		for range max(r.IntN(4)-1, 0) {

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestSnapshot: a state that went through a snapshot, at any time, is the same and goes on to the
 // same rows.
 func TestSnapshot(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for i := range 200 {
 		p := newTrial(r, i%3 == 0)
 		m := compile(t, p.def)

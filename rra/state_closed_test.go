@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestCheckedStatesStayValid: a state that Check passes, however odd, passes it after every step,
 // so that what was stored once can always be read again. Two counters could leave their bounds by
 // one.
 func TestCheckedStatesStayValid(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	var machines []*Machine
 	for _, args := range [][]string{
 		{"DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10", "RRA:AVERAGE:0.5:3:10", "RRA:MAX:0.5:3:7"},

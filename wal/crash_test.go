@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
@@ -33,7 +33,7 @@ type life struct {
 }
 
 // rounds is how many times the crash tests go round: a tenth of RONDO_CRASHES.
-func rounds() int { return max(1, seeds.Crashes(1)/10) }
+func rounds() int { return max(1, seedtest.Crashes(1)/10) }
 
 const crashDir = "/db/wal"
 
@@ -205,7 +205,7 @@ var modes = []struct {
 
 // Power is cut in each operation in turn, and again while the log is opened afterwards.
 func TestPowerCutAtEveryOperation(t *testing.T) {
-	first := seeds.One(t) * 1e6
+	first := seedtest.One(t) * 1e6
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
@@ -255,7 +255,7 @@ func powerCuts(t *testing.T, o wal.Options, seed uint64, cut int) {
 
 // Any operation may fail, with any error and for any length of time, and power is cut at the end.
 func TestFailuresThenRecovery(t *testing.T) {
-	first := seeds.One(t) * 1e6
+	first := seedtest.One(t) * 1e6
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

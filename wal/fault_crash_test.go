@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
@@ -128,7 +128,7 @@ func (r *faultRun) script() {
 // or none, nothing acknowledged is lost, the log works on without a restart when the fault has
 // passed, and all is there after loss of power.
 func TestEveryCallFails(t *testing.T) {
-	first := seeds.One(t) * 1e6
+	first := seedtest.One(t) * 1e6
 	for _, m := range []struct {
 		name string
 		o    wal.Options

@@ -8,7 +8,7 @@ import (
 	"github.com/rondo-db/rondo/cluster/coord"
 	"github.com/rondo-db/rondo/cluster/placement"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -121,7 +121,7 @@ func TestLostLogWaitsForAHand(t *testing.T) {
 // A node whose disk is new does not begin an empty log while those that hold its records are away,
 // and takes a copy when they are back.
 func TestEmptyReplicaBeginsNoLostLog(t *testing.T) {
-	inPairs(t, seeds.Often(13, 40), func(seed uint64, w *world, part placement.Partition, g *modelLog) {
+	inPairs(t, seedtest.Often(13, 40), func(seed uint64, w *world, part placement.Partition, g *modelLog) {
 		held := g.last()
 		for _, h := range w.hosts {
 			h.down()

@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/cluster/coord"
 	"github.com/rondo-db/rondo/cluster/coord/coordtest"
 	"github.com/rondo-db/rondo/cluster/placement"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -32,7 +32,7 @@ func TestSimulation(t *testing.T) {
 	t.Parallel()
 	var total Counts
 	certain, stale := 0, 0
-	all := seeds.Many(t, 60)
+	all := seedtest.Many(t, 60)
 	for _, seed := range all {
 		w := newWorld(seed)
 		w.run()

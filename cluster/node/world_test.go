@@ -17,7 +17,7 @@ import (
 	"github.com/rondo-db/rondo/cluster/coord/coordtest"
 	"github.com/rondo-db/rondo/cluster/placement"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -425,7 +425,7 @@ var epoch = time.Unix(1_700_000_000, 0)
 
 // logger writes what a node does, when one seed runs.
 func (w *world) logger(name string) *slog.Logger {
-	if !seeds.Repeats() {
+	if !seedtest.Repeats() {
 		return nil
 	}
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

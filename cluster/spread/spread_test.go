@@ -24,7 +24,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/access"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/partial"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/promtest"
@@ -318,9 +318,9 @@ func random(r *rand.Rand) (expr, form string) {
 func TestRandomSumsAreAsWhole(t *testing.T) {
 	c := newCluster(t, 4, nil)
 	c.fill()
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	asked, spread := make(map[string]int), make(map[string]int)
-	for range 3 * seeds.Programs(100, 2) {
+	for range 3 * seedtest.Programs(100, 2) {
 		expr, form := random(r)
 		asked[form]++
 		p := periods[r.IntN(len(periods))]

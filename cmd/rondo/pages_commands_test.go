@@ -10,7 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cmd"
-	"github.com/rondo-db/rondo/internal/pages"
+	"github.com/rondo-db/rondo/internal/pagetest"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -36,7 +36,7 @@ func TestCommandsInPages(t *testing.T) {
 			}
 			calls++
 			root := cmd.NewRoot(&cli.Process{Stdout: io.Discard, Stderr: io.Discard, LookupEnv: func(string) (string, bool) { return "", false }})
-			if err := pages.Known(root, c.Args, isFlag); err != nil {
+			if err := pagetest.Known(root, c.Args, isFlag); err != nil {
 				t.Errorf("%s:%d: rondo %s: %v", p.Name, c.Line, line, err)
 			}
 		}

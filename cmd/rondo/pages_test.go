@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/pages"
+	"github.com/rondo-db/rondo/internal/pagetest"
 )
 
 // readPages reads every page except those that lie beside captured data.
-func readPages(t *testing.T) (all []*pages.Page) {
+func readPages(t *testing.T) (all []*pagetest.Page) {
 	t.Helper()
-	read, err := pages.Read(root)
+	read, err := pagetest.Read(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func readPages(t *testing.T) (all []*pages.Page) {
 func TestLinks(t *testing.T) {
 	links, anchors := 0, 0
 	all := readPages(t)
-	byName := map[string]*pages.Page{}
+	byName := map[string]*pagetest.Page{}
 	for _, p := range all {
 		byName[p.Name] = p
 	}

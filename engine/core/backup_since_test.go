@@ -15,7 +15,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -88,9 +88,9 @@ func sameStores(t *testing.T, what string, got, want *core.Store) {
 // restores to what a backup of everything of the same moment holds, whatever the program does
 // between them.
 func TestIncrementsAgainstModel(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	increments := 0
-	for i := range seeds.Programs(3, 4) {
+	for i := range seedtest.Programs(3, 4) {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		m := &modelRun{program: &program{t: t, r: r}, ctx: context.Background(), dir: t.TempDir()}
 		m.o = core.Options{NoBackground: r.IntN(2) == 0}
@@ -136,7 +136,7 @@ func TestIncrementsAgainstModel(t *testing.T) {
 // TestIncrementUnderLoad makes base and increment while operations of every kind and checkpoints go
 // on: groups then stand at later positions than the catalogue.
 func TestIncrementUnderLoad(t *testing.T) {
-	c := newCrashRun(t, seeds.One(t))
+	c := newCrashRun(t, seedtest.One(t))
 	s := mustOpen(t, c.task.dir, core.Options{CheckpointBytes: 8 << 10})
 	var chain [][]byte
 	var last []byte

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -102,10 +102,10 @@ func TestBackupReadOnly(t *testing.T) {
 // TestBackupUnderLoad backs up while operations of every kind and checkpoints go on. The restored
 // store holds what was acknowledged before the call, and of what came after it a whole beginning.
 func TestBackupUnderLoad(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	c := newCrashRun(t, seed)
 	s := mustOpen(t, c.task.dir, core.Options{CheckpointBytes: 8 << 10})
-	for range seeds.Often(1, 2) {
+	for range seedtest.Often(1, 2) {
 		var wg sync.WaitGroup
 		var backup []byte
 		var acked [crashAppenders]int
@@ -236,7 +236,7 @@ func TestDamagedBackup(t *testing.T) {
 	f.mustFeed(100)
 	want := mustDigest(t, s)
 	whole := mustBackup(t, s)
-	r := rand.New(rand.NewPCG(seeds.One(t), 5))
+	r := rand.New(rand.NewPCG(seedtest.One(t), 5))
 	refused := func(what string, b []byte) {
 		t.Helper()
 		dir := filepath.Join(t.TempDir(), "restored")

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -80,7 +80,7 @@ type machineReading struct {
 // questions between, and one by one as update commands. States and rows must be the same, and what
 // is refused.
 func TestBatchesStepAsCommands(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for range 4 {
 		sources := 1 + r.IntN(2)
 		stores := make([]*core.Store, 3)

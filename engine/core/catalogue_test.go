@@ -15,7 +15,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -219,7 +219,7 @@ func (b bruteCatalogue) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 // the database.
 func TestCatalogueAgainstBruteForce(t *testing.T) {
 	ctx := context.Background()
-	r := rand.New(rand.NewPCG(seeds.One(t), 3))
+	r := rand.New(rand.NewPCG(seedtest.One(t), 3))
 	dir := t.TempDir()
 	s := enginetest.OpenDir(t, dir, core.Options{NoBackground: true})
 	b := make(bruteCatalogue)
@@ -231,7 +231,7 @@ func TestCatalogueAgainstBruteForce(t *testing.T) {
 	name := func() string {
 		return fmt.Sprintf("%s/%s%d%s", pick(r, "a", "b", "a/b"), pick(r, "", "x"), r.IntN(40), pick(r, "", "", ".rrd"))
 	}
-	for i := range seeds.Often(240, 400) {
+	for i := range seedtest.Often(240, 400) {
 		p := name()
 		key := strings.TrimSuffix(p, ".rrd")
 		old, exists := b[key]
@@ -359,7 +359,7 @@ func TestDuplicatesInABatch(t *testing.T) {
 // TestManySeries: a question for few series does not look at all of them.
 func TestManySeries(t *testing.T) {
 	ctx := context.Background()
-	n := seeds.Often(10_000, 30_000)
+	n := seedtest.Often(10_000, 30_000)
 	dir := t.TempDir()
 	s := enginetest.OpenDir(t, dir, core.Options{NoBackground: true})
 	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestCheckDuringCheckpoints checks a store while it is written: pages that a transaction takes are
@@ -21,7 +21,7 @@ func TestCheckDuringCheckpoints(t *testing.T) {
 	go func() {
 		defer close(over)
 		defer done.Store(true)
-		for range seeds.Often(20, 60) {
+		for range seedtest.Often(20, 60) {
 			if err := f.feed(5); err != nil {
 				t.Error(err)
 			}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -20,7 +20,7 @@ import (
 // time; the rows then equal the model's, and a replay's.
 func TestEverythingAtOnce(t *testing.T) {
 	ctx := context.Background()
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	dir := t.TempDir()
 	o := core.Options{Memory: 3 << 20, CheckpointBytes: 64 << 10} // checkpoints and unloading all the time
 	s := enginetest.OpenDir(t, dir, o)
@@ -30,7 +30,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		definition(t, "DS:a:GAUGE:60:U:U", "RRA:HWPREDICT:30:0.1:0.05:7"),
 	}
 	const workers, each = 4, 25
-	rounds := seeds.Often(40, 120)
+	rounds := seedtest.Often(40, 120)
 	var appenders, others sync.WaitGroup
 	done := make(chan struct{})
 	all := make([][]*modelSeries, workers)
@@ -159,7 +159,7 @@ func TestRenameWhileAppending(t *testing.T) {
 	s := enginetest.OpenDir(t, dir, core.Options{NoBackground: true})
 	def := definition(t, "DS:a:GAUGE:60:U:U", "RRA:HWPREDICT:100:0.1:0.05:9")
 	ref := mustCreate(t, s, "n0", def)
-	r := rand.New(rand.NewPCG(seeds.One(t), 5))
+	r := rand.New(rand.NewPCG(seedtest.One(t), 5))
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range 60 {
@@ -235,7 +235,7 @@ func TestReadersDuringCheckpoints(t *testing.T) {
 			}
 		})
 	}
-	for range seeds.Often(20, 60) {
+	for range seedtest.Often(20, 60) {
 		var b core.Batch
 		n := acked.Load()
 		for range 20 {

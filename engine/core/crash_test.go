@@ -20,7 +20,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -450,8 +450,8 @@ const generations = 25
 
 // TestCrash kills children at random acknowledgements and at every named point.
 func TestCrash(t *testing.T) {
-	total := seeds.Crashes(4)
-	seed := seeds.One(t)
+	total := seedtest.Crashes(4)
+	seed := seedtest.One(t)
 	points := make([]string, 0, len(crashPoints))
 	for name := range crashPoints {
 		points = append(points, name)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -65,8 +65,8 @@ func give(t testing.TB, s *core.Store, refs map[*modelSeries]core.Ref, rds []*re
 // crashes, checkpoints and replays between any two: the stores are the same, byte for byte.
 func TestDigestDoesNotTellHowItCame(t *testing.T) {
 	ctx := context.Background()
-	seed := seeds.One(t)
-	for i := range seeds.Programs(2, 20) {
+	seed := seedtest.One(t)
+	for i := range seedtest.Programs(2, 20) {
 		r := rand.New(rand.NewPCG(seed, 1000+uint64(i)))
 		series, rds := plainProgram(t, r)
 		o := core.Options{NoBackground: true, Sync: wal.SyncNone}

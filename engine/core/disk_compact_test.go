@@ -10,20 +10,20 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestDiskCutsOfCompact loses power at each call of a compaction that changes a file or a name, or
 // at every seventh. What is left is the database as it was, and the next start removes the copy.
 func TestDiskCutsOfCompact(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	f := newFaultRun(t, seed)
 	s := mustOpen(t, f.task.dir, f.wrap(core.Options{NoBackground: true}))
 	f.loadMore(s, 12)
 	mustClose(t, s.Checkpoint(t.Context()))
 	f.loadMore(s, 2) // the log has something to replay
 	step := 1        // all of them take half a minute
-	if seeds.Crashes(0) < 50 {
+	if seedtest.Crashes(0) < 50 {
 		step = 7
 	}
 	cuts := 0

@@ -18,7 +18,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
@@ -344,10 +344,10 @@ func (f *faultRun) script(kind string, n int, forever bool) (met int) {
 // acknowledged is lost, then or after a loss of power; and all goes on without a restart when the
 // disk works again.
 func TestDiskFaults(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	f := newFaultRun(t, seed)
 	f.script("", 0, false)
-	most := max(2, seeds.Crashes(0)) // of a kind; spread over the run
+	most := max(2, seedtest.Crashes(0)) // of a kind; spread over the run
 	if testing.Short() {
 		most = 1
 	}
@@ -377,7 +377,7 @@ func TestDiskFaults(t *testing.T) {
 // TestDiskCuts loses power at random under load, of log and database at once: writes that were not
 // synced are lost, kept, torn or kept in another order.
 func TestDiskCuts(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	f := newFaultRun(t, seed)
 	r := rand.New(rand.NewPCG(seed, 22))
 	cuts := powerCuts()

@@ -22,7 +22,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -229,7 +229,7 @@ func TestFlippedBytesOfDatabase(t *testing.T) {
 		}
 		_ = os.RemoveAll(at)
 	}
-	r := rand.New(rand.NewPCG(seeds.One(t), 1))
+	r := rand.New(rand.NewPCG(seedtest.One(t), 1))
 	const page = 4096
 	pages := len(raw) / page
 	flip := func(at int) {

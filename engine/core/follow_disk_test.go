@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
@@ -48,7 +48,7 @@ func day(t *testing.T, s *core.Store, log *tap, r *rand.Rand) error {
 // that were not synced are lost, kept, torn or kept in another order. What is left goes on behind
 // its checkpoint, through many such losses, and then holds what a follower holds that had none.
 func TestDiskFollowerCuts(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	l := newFollowedLog(t, seed)
 	want := mustDigest(t, l.lead)
 	mustClose(t, l.lead.Close())
@@ -100,7 +100,7 @@ func TestDiskFollowerCuts(t *testing.T) {
 // TestDiskFollowerFaults fails calls on a follower's database, the n-th of each kind, once and for
 // good. When the disk works again the same store goes on, and holds what it should.
 func TestDiskFollowerFaults(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	l := newFollowedLog(t, seed)
 	want := mustDigest(t, l.lead)
 	mustClose(t, l.lead.Close())

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
@@ -249,7 +249,7 @@ func TestFollowerFaults(t *testing.T) {
 	calls := try("", 0, false, "").b.calls
 	for _, kind := range []string{"log open", "log read", "writer open", "writer replay", "writer close", "database commit", "database committed"} {
 		runs, failed, met := 0, 0, 0
-		step := max(1, (calls[kind]-1)/seeds.Often(1, 3)) // the first and the last, and some between
+		step := max(1, (calls[kind]-1)/seedtest.Often(1, 3)) // the first and the last, and some between
 		for n := 1; n <= calls[kind]; n += step {
 			for _, how := range []struct {
 				forever bool

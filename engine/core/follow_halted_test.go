@@ -10,7 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/record"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
@@ -171,7 +171,7 @@ func (l *fedLog) reads(t *testing.T, what string, s *core.Store) {
 func TestFollowerHalts(t *testing.T) {
 	for i, h := range holes {
 		for _, early := range []bool{false, true} { // the log lacks the record before it is opened
-			if seeds.Often(1, 2) == 1 && early != (i%2 == 0) {
+			if seedtest.Often(1, 2) == 1 && early != (i%2 == 0) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, early=%v", h.name, early), func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
@@ -231,10 +231,10 @@ var followPoints = []string{
 // store goes on behind its checkpoint, reads each record once, and holds what a store holds that
 // nothing has happened to.
 func TestFollowerKilled(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	l := newFollowedLog(t, seed)
 	twin := l.lead
-	k := &killedFollower{t: t, dir: t.TempDir(), hits: make(map[string]int), then: make(map[string]func()), limit: seeds.Often(1, 3)}
+	k := &killedFollower{t: t, dir: t.TempDir(), hits: make(map[string]int), then: make(map[string]func()), limit: seedtest.Often(1, 3)}
 	k.live(l)
 	await(t, twin, l.log)
 	for i, x := range k.left {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
@@ -242,7 +242,7 @@ func (f *followReader) names(ctx context.Context) error {
 // Each read sees whole records, those up to the position before it at least, and nothing that it has
 // seen goes away.
 func TestReadsWhileFollowing(t *testing.T) {
-	l := newReadLog(t, seeds.Often(120, 300))
+	l := newReadLog(t, seedtest.Often(120, 300))
 	tp := newTap(l.log, readSeries/2)
 	s := mustOpen(t, t.TempDir(), tp.options(core.Options{NoBackground: true}))
 	last := l.log.Reader().Last()

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -19,8 +19,8 @@ import (
 // are the same, byte for byte, also after a crash, and so is what is reported of each command.
 func TestFollow(t *testing.T) {
 	ctx := context.Background()
-	seed := seeds.One(t)
-	for i := range seeds.Programs(2, 20) {
+	seed := seedtest.One(t)
+	for i := range seedtest.Programs(2, 20) {
 		r := rand.New(rand.NewPCG(seed, 2000+uint64(i)))
 		o := core.Options{NoBackground: true, Sync: wal.SyncNone}
 		paths := []string{"a", "b", "c", "d"}

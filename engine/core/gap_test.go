@@ -7,7 +7,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -117,8 +117,8 @@ func TestGapOfMillionsOfRows(t *testing.T) {
 // put back.
 func TestGapsAreTheModels(t *testing.T) {
 	ctx := t.Context()
-	for seed := range uint64(seeds.Programs(3, 20)) {
-		r := rand.New(rand.NewPCG(seeds.One(t), seed))
+	for seed := range uint64(seedtest.Programs(3, 20)) {
+		r := rand.New(rand.NewPCG(seedtest.One(t), seed))
 		dir := t.TempDir()
 		o := core.Options{NoBackground: true}
 		s := enginetest.OpenDir(t, dir, o)

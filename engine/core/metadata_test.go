@@ -15,7 +15,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -63,7 +63,7 @@ func (b bruteMetadata) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 // and the database, at random; crashes come at points within a checkpoint too.
 func TestMetadataAgainstBruteForce(t *testing.T) {
 	ctx := t.Context()
-	r := rand.New(rand.NewPCG(seeds.One(t), 31))
+	r := rand.New(rand.NewPCG(seedtest.One(t), 31))
 	dir := t.TempDir()
 	copied := ""
 	open := func(dir string) *core.Store {
@@ -77,7 +77,7 @@ func TestMetadataAgainstBruteForce(t *testing.T) {
 	b := make(bruteMetadata)
 	series := make(map[string]bool)
 	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
-	for i := range seeds.Often(200, 300) {
+	for i := range seedtest.Often(200, 300) {
 		p := fmt.Sprintf("%s/%d", pick(r, "a", "b"), r.IntN(40))
 		switch r.IntN(10) {
 		case 8: // expires, if it has the time it had when somebody looked

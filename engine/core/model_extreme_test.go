@@ -14,7 +14,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -160,7 +160,7 @@ func extremeTexts(r *rand.Rand, d *rra.Definition, met func(what string, which a
 // readings and times are stored, checkpointed, opened again from a copy of the folder, exported,
 // and imported under another name; what comes out is the same.
 func TestExtremes(t *testing.T) {
-	seed, rounds, compared := seeds.One(t), seeds.Programs(1, 100), 0
+	seed, rounds, compared := seedtest.One(t), seedtest.Programs(1, 100), 0
 	all := make(extremes)
 	for round := range rounds {
 		compared += testExtremes(t, rand.New(rand.NewPCG(seed, uint64(1000+round))), all)

@@ -18,7 +18,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -451,8 +451,8 @@ func (m *modelRun) op() {
 
 // TestModel runs random programs on a store and on the model and compares everything.
 func TestModel(t *testing.T) {
-	seed := seeds.One(t)
-	n := seeds.Programs(4, 4)
+	seed := seedtest.One(t)
+	n := seedtest.Programs(4, 4)
 	t.Logf("%d programs", n)
 	for i := range n {
 		t.Run(fmt.Sprintf("program=%d", i), func(t *testing.T) {

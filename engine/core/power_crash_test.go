@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
@@ -45,11 +45,11 @@ func (c *crashRun) load(s *core.Store, depth, ops int, retry func(error) bool) {
 }
 
 // powerCuts is how often power is lost.
-func powerCuts() int { return max(3, seeds.Crashes(0)/2) }
+func powerCuts() int { return max(3, seedtest.Crashes(0)/2) }
 
 // TestPowerCut puts the log on a disk that forgets what was not synced and loses power at random.
 func TestPowerCut(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	c := newCrashRun(t, seed)
 	r := rand.New(rand.NewPCG(seed, 11))
 	disk := waltest.NewDisk(seed)
@@ -77,7 +77,7 @@ func TestPowerCut(t *testing.T) {
 // TestStreamPowerCut is TestPowerCut with a log that is no file system's: a stream that is cut in
 // the middle of a commit.
 func TestStreamPowerCut(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	c := newCrashRun(t, seed)
 	r := rand.New(rand.NewPCG(seed, 13))
 	log := waltest.NewStream(seed)
@@ -106,7 +106,7 @@ func TestStreamPowerCut(t *testing.T) {
 // TestLogFaults lets the log fail now and then under load: what waits for it gets an error, and
 // everything goes on without a restart when it works again.
 func TestLogFaults(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	t.Run("segments", func(t *testing.T) {
 		disk := waltest.NewDisk(seed)
 		r := rand.New(rand.NewPCG(seed, 12))
@@ -162,7 +162,7 @@ func testLogFaults(t *testing.T, seed uint64, wrap func(core.Options) core.Optio
 	}
 	var mu sync.Mutex
 	var full, io int
-	c.load(s, 0, seeds.Often(30, 60), func(err error) bool {
+	c.load(s, 0, seedtest.Often(30, 60), func(err error) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -299,7 +299,7 @@ func TestTooManyColumnsAreRefused(t *testing.T) {
 	d.Archives = d.Archives[:15]
 	x := newModelSeries(d, "a", rra.Seconds(programStart))
 	x.ref = mustCreate(t, s, "a", d)
-	p := &program{t: t, r: rand.New(rand.NewPCG(seeds.One(t), 6)), plainly: true}
+	p := &program{t: t, r: rand.New(rand.NewPCG(seedtest.One(t), 6)), plainly: true}
 	var rds []*reading
 	for i := range int64(40) {
 		rd := p.reading(x, rra.Seconds(programStart+10*(i+1)))

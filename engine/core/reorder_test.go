@@ -10,7 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -109,7 +109,7 @@ func firstKnown(r *core.Rows) (start int64, ok bool) {
 // Samples out of order by less than the window give what they give in order, whatever happens
 // between.
 func TestReorderedSamplesGiveSortedRows(t *testing.T) {
-	r := rand.New(rand.NewPCG(seeds.One(t), 2))
+	r := rand.New(rand.NewPCG(seedtest.One(t), 2))
 	const window = 30
 	sorted, shuffled, series := reorderProgram(t, r, window)
 	dir := t.TempDir()

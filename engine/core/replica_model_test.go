@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
@@ -323,9 +323,9 @@ func (w *swapper) settle() {
 // TestSwappedRoles lets three stores swap roles at random while records are appended, fail, and are
 // on their way. All of them then hold what a store holds that got what was acknowledged, once.
 func TestSwappedRoles(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	rounds, equal := 0, 0
-	for i := range seeds.Programs(12, 20) {
+	for i := range seedtest.Programs(12, 20) {
 		w := newSwapper(t, seed+uint64(i), 3)
 		for range 4 {
 			for range 15 {

@@ -17,7 +17,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -185,12 +185,12 @@ func (x *salvageRun) damage(dir, bucket string, n int) (hit int) {
 
 // Random stores lose states, rows and entries of the catalogue. What is copied is as it was, or
 // unknown; the report names each series that lost something.
-func TestSalvageAgainstModel(t *testing.T) { seeds.Each(t, salvageAgainstModel) }
+func TestSalvageAgainstModel(t *testing.T) { seedtest.Each(t, salvageAgainstModel) }
 
 func salvageAgainstModel(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	states, blocks, poorer, gone := 0, 0, 0, 0
-	rounds := seeds.Programs(16, 40)
+	rounds := seedtest.Programs(16, 40)
 	for round := range uint64(rounds) {
 		x := &salvageRun{t: t, r: rand.New(rand.NewPCG(seed, round)), dir: t.TempDir()}
 		x.open()

@@ -15,7 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // repaired damages a copy of the store in dir, repairs it, and compares what it answers before and
@@ -273,7 +273,7 @@ func TestSalvageOfDamagedLog(t *testing.T) {
 func TestRepairOfPages(t *testing.T) {
 	dir := zoo(t)
 	raw, whole := readDatabase(t, dir), answersOf(t, dir)
-	r := rand.New(rand.NewPCG(seeds.One(t), 2))
+	r := rand.New(rand.NewPCG(seedtest.One(t), 2))
 	const page = 4096
 	tried, refused := 0, 0
 	try := func(what string, damage func(b []byte)) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -15,7 +15,7 @@ import (
 // while memory has more names than a list reads at a time.
 func TestListsBetweenChanges(t *testing.T) {
 	s := enginetest.OpenDir(t, t.TempDir(), core.Options{NoBackground: true})
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	d := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
 	want := make(bruteCatalogue)
 	path := func() string { return fmt.Sprintf("%c/%d.rrd", 'a'+rune(r.IntN(3)), r.IntN(20_000)) }

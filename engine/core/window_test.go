@@ -9,7 +9,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -20,7 +20,7 @@ func TestWindowsMoveOn(t *testing.T) {
 	dir := t.TempDir()
 	o := core.Options{NoBackground: true}
 	s := enginetest.OpenDir(t, dir, o)
-	p := &program{t: t, r: rand.New(rand.NewPCG(seeds.One(t), 8)), plainly: true}
+	p := &program{t: t, r: rand.New(rand.NewPCG(seedtest.One(t), 8)), plainly: true}
 	for _, name := range []string{"steady", "silent", "ahead", "odd"} {
 		p.series = append(p.series, newModelSeries(definition(t, "DS:a:GAUGE:20000:U:U", "DS:b:COUNTER:50:U:U",
 			"RRA:AVERAGE:0.5:1:600", "RRA:MAX:0.9:1:100", "RRA:AVERAGE:0.5:3:300", "RRA:MIN:0.5:60:5"), name, rra.Seconds(programStart)))

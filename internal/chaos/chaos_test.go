@@ -17,7 +17,7 @@ import (
 
 	"github.com/rondo-db/rondo/internal/localcluster"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // A harness is a cluster with those that write and those that break.
@@ -48,7 +48,7 @@ func TestChaos(t *testing.T) {
 	if err != nil {
 		rrdtooltest.Lacks(t, err)
 	}
-	random := seeds.Rand(t)
+	random := seedtest.Rand(t)
 	// Not t.TempDir: what a failed run has left is worth looking at.
 	dir, err := os.MkdirTemp("", "rondo-chaos")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -48,7 +48,7 @@ func randomValue(r *rand.Rand, last uint64, texts *[]string) rra.Value {
 }
 
 func TestValueRoundTrip(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for range 2000 {
 		var prev, dprev, last uint64
 		var tag, dtag uint8
@@ -91,7 +91,7 @@ func TestValueRoundTrip(t *testing.T) {
 
 // Values of neighbours have the code that they have one by one.
 func TestValuesAsOneByOne(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	const series = 40
 	var prev, prevAlone [series]uint64
 	var tags, tagsAlone [series]uint8

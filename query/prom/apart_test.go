@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -47,7 +47,7 @@ func TestNamesThatCleanToOneAreApart(t *testing.T) {
 // TestNoTwoMetricsHaveTheSameLabels makes series of random names, of few letters and of those that
 // names of metrics cannot have.
 func TestNoTwoMetricsHaveTheSameLabels(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	w := newWorld(t, prom.Options{})
 	word := func() string {
 		return strings.Repeat("a", r.IntN(2)) + []string{"", ".", "-", "_", ":", "_total", ":1", ":rate", "é"}[r.IntN(9)] + "b"[:r.IntN(2)]

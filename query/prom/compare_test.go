@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/promtest"
 	"github.com/rondo-db/rondo/rra"
@@ -152,7 +152,7 @@ func TestAnswersAreThoseOfSamples(t *testing.T) {
 		samples.Add(s.Labels, s.Samples...)
 	}
 	queries := promtest.Queries()
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for range 100 {
 		queries = append(queries, promtest.Random(r), wide(r, 1+r.IntN(3)))
 	}

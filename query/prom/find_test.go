@@ -15,7 +15,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -130,7 +130,7 @@ func (c *census) matcher() *labels.Matcher {
 
 // Matchers are translated to stored labels. What they find is compared with a walk over everything.
 func TestMatchersFindWhatAWalkFinds(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	rule, err := prom.NewRule(`t/(.*)`, "moved", map[string]string{"nth": "$1"})
 	if err != nil {
 		t.Fatal(err)

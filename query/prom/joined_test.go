@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -127,7 +127,7 @@ func (w *world) last(ref core.Ref) int64 {
 // Whatever the archives, the age of the series, and the range: the newest sample is at most two
 // steps old, and the last moment of a range query has a value.
 func TestNewestSampleIsNew(t *testing.T) {
-	for _, seed := range seeds.Many(t, 20) {
+	for _, seed := range seedtest.Many(t, 20) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 3))
 			w := newWorld(t, prom.Options{})

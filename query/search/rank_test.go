@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // A short word fits nearly all nodes; those that are better than the ones kept so far must be found
@@ -63,7 +63,7 @@ func TestEqualHitsAreChosenByPath(t *testing.T) {
 		return out + fmt.Sprintln(err)
 	}
 	want := answers(paths)
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for range 5 {
 		r.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
 		if diff := cmp.Diff(want, answers(paths)); diff != "" {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/search"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -138,7 +138,7 @@ func TestSearchFindsLabelsUnitsAndDescriptions(t *testing.T) {
 
 // The index must say the same as a walk over the catalogue, whatever changes between two requests.
 func TestIndexFollowsTheCatalogue(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	s := enginetest.Open(t)
 	x := made(t, s)
 	name := func() string {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -84,7 +84,7 @@ func checkAllocation(t *testing.T, m *Message, b []byte) {
 // receiver; values are stored or counted, whatever comes between metadata and them, and a cache
 // that is too small changes nothing.
 func TestRandom(t *testing.T) {
-	rnd := seeds.Rand(t)
+	rnd := seedtest.Rand(t)
 	all := receivertest.Hex(t, filepath.Join(captures, "*.hex"))
 	for range 30 {
 		rec := new(receivertest.Recorder)

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/pathname"
 	"github.com/rondo-db/rondo/receivers/receivertest"
@@ -128,7 +128,7 @@ func (p *python) samples() (n int) {
 // received at once, asked in both dialects, killed in the middle of a message and sent away; every
 // sample is stored as they meant it.
 func TestPythonAgents(t *testing.T) {
-	seed := int(seeds.One(t) % 1e9)
+	seed := int(seedtest.One(t) % 1e9)
 	for _, d := range []Dialect{PageDialect, AgentDialect} {
 		t.Run(d.String(), func(t *testing.T) {
 			rec := new(receivertest.Recorder)

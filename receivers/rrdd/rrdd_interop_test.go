@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -139,7 +139,7 @@ func TestPythonWriter(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	rnd := seeds.Rand(t)
+	rnd := seedtest.Rand(t)
 	answers := bufio.NewScanner(out)
 	var r Reader
 	for i := range 300 {
@@ -201,7 +201,7 @@ func whole(timestamp float64, sources []Source, values []rra.Value) error {
 // it is read as fast as it goes, no half is ever believed. One reader remembers what it has read,
 // as the receiver does; one is new each time.
 func TestPythonFlood(t *testing.T) {
-	writes := 10 * seeds.Programs(100, 1)
+	writes := 10 * seedtest.Programs(100, 1)
 	for _, version := range []int{1, 2} {
 		for _, how := range []string{"body", "start", "mmap"} {
 			t.Run(fmt.Sprintf("version=%d/%s", version, how), func(t *testing.T) {
@@ -268,7 +268,7 @@ func TestPythonFlood(t *testing.T) {
 // to its time.
 func TestPythonFloodReceived(t *testing.T) {
 	r := start(t, nil, func() { time.Sleep(50 * time.Microsecond) })
-	writes := 10 * seeds.Programs(100, 1)
+	writes := 10 * seedtest.Programs(100, 1)
 	file := filepath.Join(r.Addr().String(), "p")
 	// The file is whole before the flood begins: a writer that stops before its first header leaves
 	// zeros there for any time, and these are no halves of a plugin file.

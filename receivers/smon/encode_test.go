@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -217,7 +217,7 @@ func randomNumber(r *rand.Rand) uint64 { return r.Uint64() >> r.IntN(64) }
 
 // TestRoundTrip: random sequences come out as they went in.
 func TestRoundTrip(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for range 100 {
 		ds := randomData(r, 1+r.IntN(300))
 		var e Encoder

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // someStreams are some that mean something, each with its reason.
@@ -175,7 +175,7 @@ func TestLongText(t *testing.T) {
 // TestDamage: streams of the encoder with bits flipped, bytes lost, put in and doubled mean what
 // the model says, and nothing hides the reset that comes after.
 func TestDamage(t *testing.T) {
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 100 {
 		var e Encoder

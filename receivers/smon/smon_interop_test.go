@@ -18,7 +18,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
@@ -100,8 +100,8 @@ func runSender(t testing.TB, seed uint64, mode, address string) ([]byte, []part)
 // TestPythonSender: random streams of a sender that knows nothing of this package are stored as
 // they were meant; what comes after damage and a reset is right again.
 func TestPythonSender(t *testing.T) {
-	seed := seeds.One(t)
-	streams, values := uint64(seeds.Programs(8, 20)), 0
+	seed := seedtest.One(t)
+	streams, values := uint64(seedtest.Programs(8, 20)), 0
 	for n := range streams {
 		mode := [...]string{"clean", "damaged"}[n%2]
 		t.Run(fmt.Sprintf("%s %d", mode, seed+n), func(t *testing.T) {

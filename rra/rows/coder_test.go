@@ -6,12 +6,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // A Coder that has coded other strips before gives the bytes of Append, and learns the same.
 func TestCoderIsAppend(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	var c Coder
 	same := func(rows []float64, pdps int64, h *Hint) {
 		t.Helper()

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // plainDecode reads a strip as docs/format-rows.md says it, sentence by sentence and bit by bit.
@@ -252,7 +252,7 @@ func sameAsPlain(t testing.TB, src []byte, n int, pdps int64) {
 
 // Strips that no writer makes are read as the page says too.
 func TestAsThePageSays(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	accepted := 0
 	for range 20000 {
 		n := 1 + r.IntN(40)

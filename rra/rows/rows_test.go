@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // sameRows fails the test unless got is want, to the bit but for NaNs.
@@ -150,7 +150,7 @@ func mixed(r *rand.Rand, n int) []float64 {
 }
 
 func TestMixed(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	var h Hint
 	for range 4000 {
 		n := 1 + r.IntN(1+r.IntN(300))

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
@@ -67,7 +67,7 @@ var (
 // TestColumnsInterop runs random CDEFs through `rrdtool xport` and compares the
 // printed digits.
 func TestColumnsInterop(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	tool := rrdtooltest.Start(t)
 	const begin, rows = 999999000, 150 // a multiple of all steps
 	names := []string{"a", "b", "c"}
@@ -79,7 +79,7 @@ func TestColumnsInterop(t *testing.T) {
 				series = append(series, makeSeries(t, tool, r, fmt.Sprintf("%s%d", name, step[2]), begin, step[i], rows))
 			}
 			compared, failed := 0, 0
-			for range seeds.Programs(120, 2) {
+			for range seedtest.Programs(120, 2) {
 				expr := randomCDEF(r, title)
 				start := begin + 30*int64(r.IntN(20))
 				end := start + 30*int64(1+r.IntN(20))
@@ -214,7 +214,7 @@ func TestCalendarInterop(t *testing.T) {
 		}
 		t.Run(zone, func(t *testing.T) {
 			tool := rrdtooltest.StartIn(t, zone)
-			r := seeds.Rand(t)
+			r := seedtest.Rand(t)
 			for i, step := range []int64{1800, 3600, 5 * 3600, 86400, 9 * 86400, 40 * 86400} {
 				begin := step * (1600000000 / step)
 				s := makeSeries(t, tool, r, fmt.Sprintf("s%d", i), begin, step, 800)

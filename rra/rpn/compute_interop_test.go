@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
@@ -133,13 +133,13 @@ func shaky(words []string, row []float64) bool {
 // TestComputeInterop runs random expressions as COMPUTE data sources and compares
 // the bits that rrdtool stores.
 func TestComputeInterop(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	tool := rrdtooltest.Start(t)
 	const rows = 24
 	names := []string{"a", "b", "c"}
 	operands := []string{"a", "b", "c", "a", "b", "c", "0", "1", "2", "-3", "1000", "UNKN", "INF", "NEGINF"}
 	compared, failed := 0, 0
-	for i := range 2 * seeds.Programs(200, 1) {
+	for i := range 2 * seedtest.Programs(200, 1) {
 		loose := r.IntN(5) == 0
 		ops := append(exactOps, setOps...)
 		words := randomWords(r, operands, ops, 17)

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/stream"
 	"github.com/rondo-db/rondo/wal/stream/streamtest"
@@ -90,7 +90,7 @@ func (a *appender) write(t *testing.T, c *streamtest.Cluster, r *rand.Rand, name
 // and lag. What was reported as durable is there at its position, what was reported as failed is
 // not. RONDO_SEED repeats one seed.
 func TestFaults(t *testing.T) {
-	for _, seed := range seeds.Many(t, 40) {
+	for _, seed := range seedtest.Many(t, 40) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &streamtest.Cluster{Seed: seed}
 			all := &outcome{kept: make(map[wal.Pos]string), failed: make(map[string]error)}

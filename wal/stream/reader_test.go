@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/stream"
 	"github.com/rondo-db/rondo/wal/stream/streamtest"
@@ -75,7 +75,7 @@ func tail(t *testing.T, r *stream.Reader, from, last wal.Pos) (next wal.Pos, err
 // lacks some. Each reader gets what the log holds: no record twice, none out of order, none that
 // was reported as failed. RONDO_SEED repeats one seed.
 func TestReaderFaults(t *testing.T) {
-	for _, seed := range seeds.Many(t, 40) {
+	for _, seed := range seedtest.Many(t, 40) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &streamtest.Cluster{
 				Seed: seed,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestSoundNearMany: many keys together find a damaged page if one of them alone does, and only
@@ -60,7 +60,7 @@ func TestSoundNearMany(t *testing.T) {
 		}
 		return bad || err != nil // bbolt meets the page of its buckets before
 	}
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	tried := 0
 	pages := st.Size()/page - 2 // behind the two of bbolt's heads
 	for at := int64(0); at < pages || tried < 3 && at < 20*pages; at += 1 + r.Int64N(30) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/attime"
 )
 
@@ -113,9 +113,9 @@ func steady(ask func(now time.Time, sure func() bool) bool) {
 }
 
 func TestInstantAsOriginal(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	specs := append([]string(nil), handmade...)
-	for range 10 * seeds.Programs(300, 1) {
+	for range 10 * seedtest.Programs(300, 1) {
 		specs = append(specs, randomSpec(r))
 	}
 	t.Logf("%d specs of an instant", len(specs))
@@ -152,8 +152,8 @@ func TestInstantAsOriginal(t *testing.T) {
 }
 
 func TestPairAsOriginal(t *testing.T) {
-	r := seeds.Rand(t)
-	n := 10 * seeds.Programs(200, 1)
+	r := seedtest.Rand(t)
+	n := 10 * seedtest.Programs(200, 1)
 	t.Logf("%d specs of a range", n)
 	for _, zone := range zones {
 		t.Run(zone, func(t *testing.T) {

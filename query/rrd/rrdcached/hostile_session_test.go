@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
@@ -125,7 +125,7 @@ func TestHostileSessions(t *testing.T) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	before, peak := m.HeapInuse, uint64(0)
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	var running sync.WaitGroup
 	for i, a := range attacks {
 		for j := range a.peers {

@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -92,9 +92,9 @@ func TestAnswersAreRRDCacheds(t *testing.T) {
 	o := startOriginal(t)
 	store := enginetest.OpenDir(t, t.TempDir(), core.Options{Sync: wal.SyncNone})
 	s := serve(t, rrdcached.Options{Store: store}, 0)
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	theirs, ours := dial(t, o.addr), dial(t, s.addr)
-	asked, programs := 0, seeds.Programs(15, 10)
+	asked, programs := 0, seedtest.Programs(15, 10)
 	for i := range programs {
 		sc := &script{r: rand.New(rand.NewPCG(seed, uint64(i))), prefix: fmt.Sprintf("p%d/", i), now: time.Now().Unix()}
 		var said []string

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
@@ -19,9 +19,9 @@ var (
 // TestEditedCounts: a file whose counts of what is unknown were edited to far more than can be goes
 // on as rrdtool goes on from it: every row is the same.
 func TestEditedCounts(t *testing.T) {
-	r, tool, loc := seeds.Rand(t), newPeer(t), berlin(t)
+	r, tool, loc := seedtest.Rand(t), newPeer(t), berlin(t)
 	compared := 0
-	for range seeds.Programs(15, 5) {
+	for range seedtest.Programs(15, 5) {
 		p := newProgram(rand.New(rand.NewPCG(r.Uint64(), 12)))
 		tool.must(p.create("p.rrd")...)
 		turn := len(p.updates) / 2

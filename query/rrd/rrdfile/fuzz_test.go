@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
@@ -101,7 +101,7 @@ func checkXML(t *testing.T, b []byte) {
 
 // TestEdited: FuzzReadXML's promises hold for dumps with pieces that were cut, doubled or changed.
 func TestEdited(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	texts := []string{old, dump(t, sample(t, rand.New(rand.NewPCG(1, 2))), time.UTC)[:2000], dump(t, fixed(t, 10, whole...), time.UTC)}
 	for range 1500 {
 		text := []byte(pick(r, texts...))

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -230,7 +230,7 @@ func sample(t testing.TB, r *rand.Rand) *rrdfile.File {
 // TestMachines: files of all machines say what they said before they were translated, and say it to
 // a dump.
 func TestMachines(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for range 40 {
 		f := sample(t, rand.New(rand.NewPCG(r.Uint64(), 7)))
 		raw, err := f.AppendBinary(nil)

@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
 // TestMutated: dumps that somebody edited are restored, or refused, as rrdtool does it, and in its
 // words.
 func TestMutated(t *testing.T) {
-	r, tool, loc := seeds.Rand(t), newPeer(t), berlin(t)
-	n := seeds.Programs(25, 5)
+	r, tool, loc := seedtest.Rand(t), newPeer(t), berlin(t)
+	n := seedtest.Programs(25, 5)
 	var text string
 	taken, refused := 0, 0
 	for i := range n {

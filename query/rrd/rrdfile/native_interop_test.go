@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -42,8 +42,8 @@ func open(t testing.TB, path string) *rrdfile.File {
 // TestNative: random programs are run by rrdtool up to some update; from its file on by rrdtool and
 // by rra, and by rrdtool on a file that rondo wrote.
 func TestNative(t *testing.T) {
-	r, tool, loc := seeds.Rand(t), newPeer(t), berlin(t)
-	n := seeds.Programs(25, 5)
+	r, tool, loc := seedtest.Rand(t), newPeer(t), berlin(t)
+	n := seedtest.Programs(25, 5)
 	for i := range n {
 		p := newProgram(rand.New(rand.NewPCG(r.Uint64(), 5)))
 		if !native(t, tool, p, loc) {
@@ -306,8 +306,8 @@ func (g *going) update(samples []string) error {
 
 // TestPatched: rrdtool and rondo print the same of files in which some words are anything.
 func TestPatched(t *testing.T) {
-	r, tool, loc := seeds.Rand(t), newPeer(t), berlin(t)
-	n := seeds.Programs(15, 5)
+	r, tool, loc := seedtest.Rand(t), newPeer(t), berlin(t)
+	n := seedtest.Programs(15, 5)
 	for range n {
 		p := newProgram(rand.New(rand.NewPCG(r.Uint64(), 8)))
 		tool.must(p.create("p.rrd")...)

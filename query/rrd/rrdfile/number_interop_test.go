@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
@@ -40,8 +40,8 @@ func hard(r *rand.Rand) float64 {
 // TestNumbers: numbers are printed and read as rrdtool prints and reads them, to the last digit and
 // bit.
 func TestNumbers(t *testing.T) {
-	r, tool, loc := seeds.Rand(t), newPeer(t), berlin(t)
-	f := fixed(t, 10, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:"+strconv.Itoa(100*seeds.Programs(25, 5)))
+	r, tool, loc := seedtest.Rand(t), newPeer(t), berlin(t)
+	f := fixed(t, 10, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:"+strconv.Itoa(100*seedtest.Programs(25, 5)))
 	rows := f.State.Archives[0].Rows
 	for i := range rows {
 		rows[i] = hard(r)

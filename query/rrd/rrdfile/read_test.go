@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -75,7 +75,7 @@ var whole = []string{
 
 // TestRoundTrip: a file is what was written, and is again what it was when it went through a state.
 func TestRoundTrip(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for range 50 {
 		f := sample(t, rand.New(rand.NewPCG(r.Uint64(), 11)))
 		got, err := rrdfile.Decode(binaryOf(t, f))

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
@@ -36,7 +36,7 @@ func readBoth(x *rrdfile.Reader, raw []byte) string {
 // TestReader: a large file that is read piece by piece is the same as one read from memory, damage
 // included.
 func TestReader(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	var many []string
 	for i := range 90 {
 		many = append(many, fmt.Sprintf("DS:n%d:GAUGE:20:U:U", i))

@@ -14,15 +14,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
 // TestRestore: what rrdtool dumps is restored by rrdtool and by rondo, and the two files go on
 // alike; what rondo dumps is restored by rrdtool.
 func TestRestore(t *testing.T) {
-	r, tool, loc := seeds.Rand(t), newPeer(t), berlin(t)
-	n := seeds.Programs(15, 5)
+	r, tool, loc := seedtest.Rand(t), newPeer(t), berlin(t)
+	n := seedtest.Programs(15, 5)
 	for i := range n {
 		p := newProgram(rand.New(rand.NewPCG(r.Uint64(), 6)))
 		if !restored(t, tool, p, loc) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -32,9 +32,9 @@ type alterRun struct {
 func TestAlterRows(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r := seeds.Rand(t)
+			r := seedtest.Rand(t)
 			s := open(t)
-			for i := range seeds.Programs(12, 10) {
+			for i := range seedtest.Programs(12, 10) {
 				a := &alterRun{T: t, r: rand.New(rand.NewPCG(r.Uint64(), 5)), at: 1_200_000_000 + int64(r.IntN(10000))}
 				a.run = &rondo{store: s, dir: fmt.Sprintf("m%d", i), now: time.Unix(1_200_200_000, 0), loc: time.UTC}
 				a.begin()

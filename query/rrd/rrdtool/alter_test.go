@@ -10,16 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestAlterNothing: a series that is altered to the definition it already has goes on unchanged.
 func TestAlterNothing(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r := seeds.Rand(t)
+			r := seedtest.Rand(t)
 			s := open(t)
-			for i := range seeds.Programs(10, 10) {
+			for i := range seedtest.Programs(10, 10) {
 				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 8))}
 				a := &rondo{store: s, dir: fmt.Sprintf("a%d", i), now: time.Unix(1200200000, 0), loc: time.UTC}
 				b := &rondo{store: s, dir: fmt.Sprintf("b%d", i), now: a.now, loc: time.UTC}

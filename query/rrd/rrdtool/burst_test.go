@@ -16,7 +16,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -53,7 +53,7 @@ func piped(t *testing.T, store rrdtool.Store, in io.Reader) string {
 // TestPipeGroups gives random lines to pipe mode over a store that takes groups, and over one that
 // takes single commands: both must answer the same, and hold the same in the end.
 func TestPipeGroups(t *testing.T) {
-	seed, n := seeds.One(t), seeds.Programs(12, 5)
+	seed, n := seedtest.One(t), seedtest.Programs(12, 5)
 	grouped := 0
 	for i := range n {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))

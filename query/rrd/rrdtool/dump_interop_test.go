@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
@@ -23,10 +23,10 @@ import (
 func TestDumpAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r := seeds.Rand(t)
+			r := seedtest.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := seeds.Programs(8, 10)
+			n := seedtest.Programs(8, 10)
 			for i := range n {
 				if !dumped(t, o, s, i, &generator{r: rand.New(rand.NewPCG(r.Uint64(), 3))}) {
 					return

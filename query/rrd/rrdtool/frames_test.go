@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -161,7 +161,7 @@ func TestFramesQuit(t *testing.T) {
 
 // TestFramesExact shows that every double comes through as it is.
 func TestFramesExact(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	s := newMemory()
 	lines := []string{"create a --start 1200000000 --step 1 DS:x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:1000"}
 	const n = 500

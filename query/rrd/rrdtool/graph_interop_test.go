@@ -21,7 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -38,12 +38,12 @@ var overLimits = []string{"more than 4194304 rows", "takes too long for so many 
 
 // TestGraphAsOriginal runs random graph commands through rrdtool and Run: what they print, with the
 // places and the numbers of graphv, and how they end.
-func TestGraphAsOriginal(t *testing.T) { seeds.Each(t, graphAsOriginal) }
+func TestGraphAsOriginal(t *testing.T) { seedtest.Each(t, graphAsOriginal) }
 
 func graphAsOriginal(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	o := newOriginal(t)
-	n, failed, crashed, exported := seeds.Programs(30, 2), 0, 0, 0
+	n, failed, crashed, exported := seedtest.Programs(30, 2), 0, 0, 0
 	reached := map[string]int{}
 	var g *graphGenerator
 	var me *rondo

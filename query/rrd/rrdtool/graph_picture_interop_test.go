@@ -17,15 +17,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestPicturesAsOriginal draws random graphs with rrdtool and Run, and compares what is seen: how
 // high each element reaches in each column, and where the texts around the graph stand.
 func TestPicturesAsOriginal(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	o := newOriginal(t)
-	n, drawn := seeds.Programs(12, 5), 0
+	n, drawn := seedtest.Programs(12, 5), 0
 	reached := map[string]int{}
 	var g *pictureGenerator
 	var me *rondo

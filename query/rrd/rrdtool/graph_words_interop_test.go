@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // A word is where a word stands in a page.
@@ -55,7 +55,7 @@ func TestWordsAsOriginal(t *testing.T) {
 		t.Fatalf("%d programs: %v", len(all), err)
 	}
 	compared, every := 0, 3
-	if seeds.More() {
+	if seedtest.More() {
 		every = 1
 	}
 	for k, file := range all {

@@ -10,16 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestZerosAsOriginal: a zero may have a sign, and the sign shows in what PRINT writes and in a
 // division by it. Which of two zeros is the lowest, the highest or the last is as in rrdtool.
 func TestZerosAsOriginal(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	o := newOriginal(t)
 	negative, positive := 0, 0
-	for i := range seeds.Programs(12, 10) {
+	for i := range seedtest.Programs(12, 10) {
 		folder, mine := filepath.Join(o.dir, fmt.Sprint(i)), t.TempDir()
 		if err := os.Mkdir(folder, 0o777); err != nil {
 			t.Fatal(err)

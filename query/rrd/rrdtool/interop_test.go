@@ -21,7 +21,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -116,10 +116,10 @@ var stores = map[string]func(t testing.TB) rrdtool.Store{
 func TestProgramsAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r := seeds.Rand(t)
+			r := seedtest.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := seeds.Programs(40, 1)
+			n := seedtest.Programs(40, 1)
 			for i := range n {
 				if e, ok := s.(*core.Store); ok && i%20 == 10 {
 					if err := e.Checkpoint(t.Context()); err != nil {

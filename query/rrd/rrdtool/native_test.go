@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
@@ -111,7 +111,7 @@ func TestNativeVersions(t *testing.T) {
 // TestNativeDamage: a damaged file is named in the error, or read as it is; no verb panics.
 func TestNativeDamage(t *testing.T) {
 	raw, header := native(t)
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	d := drawer{}
 	check := func(what string) {
 		t.Helper()

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -23,7 +23,7 @@ import (
 // answered.
 func TestPipeAsOriginal(t *testing.T) {
 	o := newOriginal(t)
-	seed, n := seeds.One(t), seeds.Programs(12, 10)
+	seed, n := seedtest.One(t), seedtest.Programs(12, 10)
 	for i := range n {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		// Deep enough that no program leaves it by "cd ..", and a folder because it holds

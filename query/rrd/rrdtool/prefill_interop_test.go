@@ -12,23 +12,23 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestPrefillAsOriginal makes series of what several others hold with rrdtool and with Run, and
 // updates them. Dumps must be equal, but for what docs/rrdtool-compat.md lists: rows of one second,
 // and open rows where archives are so short that a row takes nearly all of theirs.
-func TestPrefillAsOriginal(t *testing.T) { seeds.Each(t, prefillAsOriginal) }
+func TestPrefillAsOriginal(t *testing.T) { seedtest.Each(t, prefillAsOriginal) }
 
 func prefillAsOriginal(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	o := newOriginal(t)
 	store := enginetest.Open(t) // which keeps rows of archives of one PDP apart where they differ
-	n := seeds.Programs(30, 10)
+	n := seedtest.Programs(30, 10)
 	reached := map[string]int{}
 	for i := range n {
 		g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 6))}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestResizeAsOriginal makes longer and shorter copies of series with rrdtool and with Run, and
@@ -14,10 +14,10 @@ import (
 func TestResizeAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r := seeds.Rand(t)
+			r := seedtest.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := seeds.Programs(8, 10)
+			n := seedtest.Programs(8, 10)
 			for i := range n {
 				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 7))}
 				compare(t, o, s, i, g.resizes())

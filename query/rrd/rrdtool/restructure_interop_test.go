@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -22,10 +22,10 @@ import (
 func TestRestructureAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r := seeds.Rand(t)
+			r := seedtest.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := seeds.Programs(10, 10)
+			n := seedtest.Programs(10, 10)
 			for i := range n {
 				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 5))}
 				p := &restructured{t: t, g: g, o: o, me: &rondo{store: s, dir: strconv.Itoa(i), now: time.Now(), loc: time.UTC}}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestTuneAsOriginal runs random tune commands between updates through rrdtool and Run. What
@@ -18,10 +18,10 @@ import (
 func TestTuneAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r := seeds.Rand(t)
+			r := seedtest.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := seeds.Programs(10, 10)
+			n := seedtest.Programs(10, 10)
 			for i := range n {
 				if e, ok := s.(*core.Store); ok && i%20 == 10 {
 					if err := e.Checkpoint(t.Context()); err != nil {

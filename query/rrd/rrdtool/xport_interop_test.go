@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestXportAsOriginal runs random xport commands through rrdtool and Run, each in a process of its
@@ -23,11 +23,11 @@ import (
 func TestXportAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r := seeds.Rand(t)
+			r := seedtest.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
 			loc := berlin(t)
-			n := seeds.Programs(12, 10)
+			n := seedtest.Programs(12, 10)
 			failed := 0
 			var g *xportGenerator
 			for i := range n {
@@ -75,7 +75,7 @@ var shifts = regexp.MustCompile(`^SHIFT:.*[:=][-+]?0*[1-9]`)
 // TestXportLinesAsOriginal runs xport with lines that are put together at random: keys, positions,
 // colons and backslashes.
 func TestXportLinesAsOriginal(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	o := newOriginal(t)
 	me := &rondo{store: newMemory(), now: time.Now(), loc: time.UTC}
 	g := &xportGenerator{r: r}
@@ -84,7 +84,7 @@ func TestXportLinesAsOriginal(t *testing.T) {
 			t.Fatal(want, got)
 		}
 	}
-	crashed, failed, n := 0, 0, seeds.Programs(20, 10)
+	crashed, failed, n := 0, 0, seedtest.Programs(20, 10)
 	for i := range n {
 		lines := []string{"DEF:a=a.rrd:x:AVERAGE", "VDEF:v=a,LAST", g.mixed(), "XPORT:a"}
 		if g.one(3) {

@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // TestXportMarksAsOriginal runs xport with lines that print and draw, right ones and wrong ones, at
 // random.
 func TestXportMarksAsOriginal(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	o := newOriginal(t)
 	me := &rondo{store: newMemory(), now: time.Now(), loc: berlin(t)}
 	g := &markGenerator{xportGenerator{r: r}}
@@ -23,7 +23,7 @@ func TestXportMarksAsOriginal(t *testing.T) {
 			t.Fatal(want, got)
 		}
 	}
-	failed, crashed, n := 0, 0, seeds.Programs(30, 10)
+	failed, crashed, n := 0, 0, seedtest.Programs(30, 10)
 	for i := range n {
 		start := g.begin + g.r.Int64N(200)
 		args := []string{"xport", "-s", fmt.Sprint(start), "-e", fmt.Sprint(start + 50 + g.r.Int64N(1000))}
@@ -54,11 +54,11 @@ func TestXportMarksAsOriginal(t *testing.T) {
 
 // TestStrftimeAsOriginal prints a time in formats put together at random, many in one command.
 func TestStrftimeAsOriginal(t *testing.T) {
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	o := newOriginal(t)
 	me := &rondo{store: newMemory(), now: time.Now(), loc: berlin(t)}
 	g := &markGenerator{xportGenerator{r: r}}
-	for i := range seeds.Programs(12, 10) {
+	for i := range seedtest.Programs(12, 10) {
 		name := fmt.Sprintf("%d.rrd", i)
 		at := 1 + g.r.Int64N(4_000_000_000)
 		if g.one(2) {

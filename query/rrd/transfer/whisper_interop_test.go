@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
@@ -59,7 +59,7 @@ func whisperArchives(t *testing.T, from *bytes.Reader) []whisperArchive {
 func TestWhisperOfPeer(t *testing.T) {
 	const files = 1000
 	dir := t.TempDir()
-	cmd := exec.Command(whisper(t), "-B", "testdata/makewhisper.py", dir, fmt.Sprint(seeds.One(t)), fmt.Sprint(files))
+	cmd := exec.Command(whisper(t), "-B", "testdata/makewhisper.py", dir, fmt.Sprint(seedtest.One(t)), fmt.Sprint(files))
 	var wrong strings.Builder
 	cmd.Stderr = &wrong
 	out, err := cmd.Output()

@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/receivers/internal/decimal"
 )
 
 // TestParse: numbers of any length and form equal strconv's to the last bit.
 func TestParse(t *testing.T) {
-	rnd := seeds.Rand(t)
+	rnd := seedtest.Rand(t)
 	check := func(text string) {
 		t.Helper()
 		want, err := strconv.ParseFloat(text, 64)

@@ -24,7 +24,7 @@ import (
 	"github.com/rondo-db/rondo/cluster/placement"
 	"github.com/rondo-db/rondo/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -245,7 +245,7 @@ func (m *machine) up() {
 	l.peers = &simPeers{&peers{options: peer.Options{Token: "t", Dial: w.dial(l)}, nodes: make(map[string]*peerNode)}, w}
 	var err error
 	logger := slog.New(slog.DiscardHandler)
-	if seeds.Repeats() {
+	if seedtest.Repeats() {
 		logger = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("life", l.name)
 	}
 	within := func() (context.Context, context.CancelFunc) {
@@ -619,7 +619,7 @@ func (w *simulation) look(ctx context.Context, m *machine, e core.Engine, s *sim
 // end and are cut off. Every acknowledged sample is then in every replica, and replicas are equal
 // bit for bit. A seed repeats the faults, but not which goroutine runs first.
 func TestSimulationOfStores(t *testing.T) {
-	all := seeds.Many(t, 4)
+	all := seedtest.Many(t, 4)
 	dir := t.TempDir()
 	if shm, err := os.MkdirTemp("/dev/shm", "rondo-simulation"); err == nil { // it need not last
 		dir = shm

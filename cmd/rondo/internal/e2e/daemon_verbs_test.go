@@ -19,7 +19,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig/webconfigtest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // A verbStep is a command of a database, and its standard input. {FOLDER} is a folder of its own.
@@ -113,7 +113,7 @@ func TestVerbsThroughHTTP(t *testing.T) {
 	ca.Write(t, "token", "tok\n")
 	web := ca.Write(t, "web.yml", fmt.Sprintf("tls_server_config: {cert_file: server.crt, key_file: server.key}\nrondo:\n  tokens:\n    - {name: admin, role: admin, sha256: %q}\n", webconfig.HashToken("tok")))
 	ways := []*verbWay{{name: "embedded"}, {name: "socket"}, {name: "https"}}
-	if seeds.More() { // the same as https, without what TLS adds
+	if seedtest.More() { // the same as https, without what TLS adds
 		ways = append(ways, &verbWay{name: "http"})
 	}
 	for _, w := range ways {

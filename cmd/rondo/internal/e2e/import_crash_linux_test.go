@@ -17,7 +17,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -165,7 +165,7 @@ func (p *pile) whole(t *testing.T, db string) {
 // it again.
 func TestImportKilled(t *testing.T) {
 	t.Parallel()
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	p := newPile(t, r, 400)
 	t.Run("import", func(t *testing.T) {
 		db := filepath.Join(t.TempDir(), "db")

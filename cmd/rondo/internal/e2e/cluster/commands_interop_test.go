@@ -16,7 +16,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
 	"github.com/rondo-db/rondo/internal/natstest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // threeServers starts three real nats-servers for a test that takes a minute or more. Only a run
@@ -24,7 +24,7 @@ import (
 // TestClusterSurvivesNode.
 func threeServers(t *testing.T) *natstest.Cluster {
 	t.Helper()
-	if !seeds.More() {
+	if !seedtest.More() {
 		t.Skip("it takes a minute or more: RONDO_PROGRAMS=1 runs it, as .ci/soak does")
 	}
 	return natstest.Three(t)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cmd/serve"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -130,7 +130,7 @@ func newHostility(t *testing.T) *hostility {
 	h.victims = append(h.victims, port)
 	args = append(args, "--config", writeConfig(t, rules.String()))
 	h.server = rondotest.Serve(t, filepath.Join(t.TempDir(), "db"), args...)
-	seed := seeds.One(t)
+	seed := seedtest.One(t)
 	for _, v := range h.victims {
 		if l := h.server.Listens[v.name]; l != "" {
 			v.addr = l

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // A cost is what a server pays for something: bytes of memory, seconds of its processors' time.
@@ -48,7 +48,7 @@ func costs(t *testing.T) map[string]cost {
 // of its own with a budget of 512 MiB, and compares what the server took for one of them with the
 // table in docs/limits.md. A request may be refused. The server answers others afterwards.
 func TestWorstRequests(t *testing.T) {
-	few := !seeds.More()
+	few := !seedtest.More()
 	table := costs(t)
 	for _, e := range entrances() {
 		allowed, ok := table[e.name]

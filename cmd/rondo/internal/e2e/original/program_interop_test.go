@@ -20,7 +20,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // A contest runs programs through rrdtool and through rondo, in one of several ways.
@@ -51,9 +51,9 @@ var modes = []string{"pipe", "pipe through a server", "inside", "processes", "pr
 // codes and files must be equal, but for what docs/rrdtool-compat.md lists.
 func TestWholeProgramsAsOriginal(t *testing.T) {
 	tool := rrdtooltest.Peer(t, "rrdtool")
-	seed := seeds.One(t)
-	n, folder := seeds.Programs(8, 2), ""
-	if seeds.More() {
+	seed := seedtest.One(t)
+	n, folder := seedtest.Programs(8, 2), ""
+	if seedtest.More() {
 		folder = makeLocales(t) // which takes seconds
 	}
 	var asked, died atomic.Int64

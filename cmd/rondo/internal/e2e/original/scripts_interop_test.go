@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // originalSource names the folder of rrdtool's source, which .ci/run peers fetches.
@@ -55,7 +55,7 @@ func TestOriginalScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := fewScripts
-	if seeds.More() {
+	if seedtest.More() {
 		names = scriptsIn(t, tests)
 	}
 	tools, err := filepath.Abs("testdata")

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 )
 
 // A mover compares files of rrdtool with the series that rondo makes of them.
@@ -98,8 +98,8 @@ func (m *mover) same(names []string, start, end int64) bool {
 // they are exported, and rrdtool goes on with them as with its own.
 func TestTransferInterop(t *testing.T) {
 	rrdtooltest.Need(t, "rrdtool")
-	r := seeds.Rand(t)
-	for i := range seeds.Programs(1, 50) {
+	r := seedtest.Rand(t)
+	for i := range seedtest.Programs(1, 50) {
 		m := &mover{t: t, r: rand.New(rand.NewPCG(r.Uint64(), uint64(i))), dir: t.TempDir()}
 		if !m.moved(i%2 == 1) {
 			return

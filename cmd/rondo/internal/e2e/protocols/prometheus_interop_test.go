@@ -24,7 +24,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/internal/seedtest"
 	"github.com/rondo-db/rondo/query/prom/promtest"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -219,7 +219,7 @@ func TestQueriesAsPrometheusInterop(t *testing.T) {
 	prometheus := prometheusOf(t, "global: {}\n", series)
 
 	queries := promtest.Queries()
-	r := seeds.Rand(t)
+	r := seedtest.Rand(t)
 	for range 60 {
 		queries = append(queries, promtest.Random(r))
 	}

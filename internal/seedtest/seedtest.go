@@ -1,7 +1,7 @@
-// Package seeds says what random tests begin with: the numbers of testdata/seeds.txt, so that what
+// Package seedtest says what random tests begin with: the numbers of testdata/seeds.txt, so that what
 // passed once passes again. RONDO_SEED=N takes one number instead, and RONDO_SEED=fresh one that
 // nothing has tried before.
-package seeds
+package seedtest
 
 import (
 	"fmt"

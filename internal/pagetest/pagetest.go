@@ -1,6 +1,6 @@
-// Package pages reads the project's pages, so that tests can compare what they say with the code:
+// Package pagetest reads the project's pages, so that tests can compare what they say with the code:
 // links and headings, words in backquotes, command lines.
-package pages
+package pagetest
 
 import (
 	"io/fs"
