@@ -2,7 +2,6 @@ package gmetric
 
 import (
 	"hash/maphash"
-	"iter"
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/successor"
@@ -52,18 +51,17 @@ func newCache(most int) *cache {
 	return &cache{Cache: successor.NewCache[entry](most, maxChunks), seed: maphash.MakeSeed()}
 }
 
-// restart forgets all entries except those that keep yields. With each, keep yields a function that
-// is called with the entry's new number.
-func (c *cache) restart(keep iter.Seq2[uint32, func(now uint32)]) {
+// restart forgets all entries. keep brings one back, and returns its new number.
+func (c *cache) restart() (keep func(i uint32) (now uint32)) {
 	old := c.Cache
 	c.Cache = successor.NewCache[entry](old.Most, old.Chunks)
-	for i, tell := range keep {
+	return func(i uint32) uint32 {
 		host, name := old.Key(i)
 		n, ok := c.Find(host, name)
 		if !ok {
 			n = c.Add(host, name)
 			*c.At(n) = *old.At(i)
 		}
-		tell(n)
+		return n
 	}
 }

@@ -35,9 +35,8 @@ type names struct {
 	purged time.Time             // when old names were last removed from known
 	cancel context.CancelFunc
 	run    sync.WaitGroup
-
-	mu      sync.Mutex // guards answers
-	answers []answer
+	// A worker waits until its answer is taken.
+	answers chan answer
 }
 
 // A named is what is known of an address.
@@ -65,7 +64,7 @@ func newNames(c *receivers.Counters) *names {
 		c:      c,
 		lookup: net.DefaultResolver.LookupAddr,
 		known:  make(map[netip.Addr]*named),
-		asks:   make(chan netip.Addr, maxLookups),
+		asks:   make(chan netip.Addr, maxLookups), answers: make(chan answer, maxLookups),
 	}
 }
 
@@ -97,9 +96,10 @@ func (n *names) work(ctx context.Context) {
 		if err == nil && len(found) > 0 {
 			a.name = strings.TrimSuffix(found[0], ".")
 		}
-		n.mu.Lock()
-		n.answers = append(n.answers, a)
-		n.mu.Unlock()
+		select {
+		case n.answers <- a:
+		case <-ctx.Done():
+		}
 	}
 }
 
@@ -153,14 +153,12 @@ func (n *names) forget(now time.Time) bool {
 
 // ready takes the answers that have come, and returns the datagrams whose senders have names now.
 func (n *names) ready(now time.Time) []heldDatagram {
-	n.mu.Lock()
-	answers := n.answers
-	n.answers = nil
-	n.mu.Unlock()
-	if len(answers) == 0 {
+	most := len(n.answers)
+	if most == 0 {
 		return nil
 	}
-	for _, a := range answers {
+	for range most {
+		a := <-n.answers
 		x := n.known[a.addr]
 		switch {
 		case a.name != "":

@@ -88,16 +88,15 @@ func (s *server) restart() {
 	s.held = make(held)
 	s.texts.init()
 	s.refs = 0
-	s.cache.restart(func(yield func(uint32, func(uint32)) bool) {
-		for i, v := range values {
-			yield(i, func(i uint32) { s.held[i] = v })
+	keep := s.cache.restart()
+	for i, v := range values {
+		s.held[keep(i)] = v
+	}
+	for i, d := range described {
+		if d.listed {
+			s.texts.restore(keep(i), d)
 		}
-		for i, d := range described {
-			if d.listed {
-				yield(i, func(i uint32) { s.texts.restore(i, d) })
-			}
-		}
-	})
+	}
 	for i := range s.cache.Len() {
 		if s.cache.At(uint32(i)).Ref != 0 {
 			s.refs++
