@@ -50,6 +50,14 @@ func Reading(value float64) rra.Value {
 	return rra.Float(value)
 }
 
+// Finite is Reading for senders to whom an infinity is unknown as well.
+func Finite(value float64) rra.Value {
+	if math.IsInf(value, 0) {
+		return rra.Unknown
+	}
+	return Reading(value)
+}
+
 // A Description is metadata of one path. A new path counts against its sender as a new series does.
 type Description struct {
 	core.PathMetadata

@@ -28,7 +28,7 @@ func ParseValue(k rra.Kind, text []byte) (rra.Value, error) {
 		return rra.Unknown, errNoNumber
 	}
 	if k != rra.Counter && k != rra.Derive {
-		return finite(f), nil
+		return receivers.Finite(f), nil
 	}
 	digits := string(bytes.TrimPrefix(bytes.Trim(text, blanks), []byte("+")))
 	u, err := strconv.ParseUint(digits, 10, 64)
@@ -59,14 +59,6 @@ func parse(text []byte) (f float64, ok bool) {
 	return decimal.Parse(text)
 }
 
-// finite returns f as a value: unknown if f is NaN or infinite.
-func finite(f float64) rra.Value {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return rra.Unknown
-	}
-	return rra.Float(f)
-}
-
 // convert returns a number that was sent in binary as a value for a data source of kind k.
 func convert(k rra.Kind, v rra.Value) (rra.Value, error) {
 	counts := k == rra.Counter || k == rra.Derive
@@ -75,7 +67,7 @@ func convert(k rra.Kind, v rra.Value) (rra.Value, error) {
 		if counts {
 			return rra.Unknown, errFloat
 		}
-		return finite(math.Float64frombits(v.Bits)), nil
+		return receivers.Finite(math.Float64frombits(v.Bits)), nil
 	case rra.TagInt:
 		if !counts {
 			return rra.Float(float64(int64(v.Bits))), nil

@@ -177,11 +177,7 @@ func valueOf(t Type, bits uint64) rra.Value {
 	if t != Double {
 		return rra.Int(int64(bits))
 	}
-	f := math.Float64frombits(bits)
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return rra.Unknown
-	}
-	return rra.Float(f)
+	return receivers.Finite(math.Float64frombits(bits))
 }
 
 // A Pair is one counter in the answer to a list request: its name and its category. The dialect

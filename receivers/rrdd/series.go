@@ -157,9 +157,7 @@ func (s *Source) fits(d *rra.Definition, k rra.Kind, ambiguous bool) bool {
 // reading returns a value as the store takes it: NaN and infinities are unknown.
 func reading(v rra.Value) rra.Value {
 	if v.Tag == rra.TagFloat {
-		if x := math.Float64frombits(v.Bits); math.IsNaN(x) || math.IsInf(x, 0) {
-			return rra.Unknown
-		}
+		return receivers.Finite(math.Float64frombits(v.Bits))
 	}
 	return v
 }

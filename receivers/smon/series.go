@@ -14,16 +14,6 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-func appendIndex(dst []byte, index []uint64) []byte {
-	for i, n := range index {
-		if i > 0 {
-			dst = append(dst, '/')
-		}
-		dst = strconv.AppendUint(dst, n, 10)
-	}
-	return dst
-}
-
 // Identify returns the path of the series of a token at an index, smon/PEER/NAME[/I1/I2…], and its
 // labels.
 func Identify(peer string, t *Token, index []uint64) receivers.Identity {
@@ -36,7 +26,7 @@ func Identify(peer string, t *Token, index []uint64) receivers.Identity {
 		Labels: []core.Label{
 			{Name: "peer", Value: receivers.Text([]byte(peer))},
 			{Name: "token", Value: receivers.Text([]byte(t.Name))},
-			{Name: "index", Value: string(appendIndex(nil, index))},
+			{Name: "index", Value: strings.Join(path[2:], "/")},
 		},
 	}
 }
