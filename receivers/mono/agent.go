@@ -16,13 +16,11 @@ import (
 // handle reads one connection or file to its end.
 func (s *server) handle(ctx context.Context, st *streams.Stream) {
 	a := &agent{s: s, Stream: st, since: s.Config.Now()}
-	if a.Conn == nil {
-		a.read(ctx)
-		return
+	if a.Conn != nil {
+		s.mu.Lock()
+		s.peers[a.Peer] = a // known to Control
+		s.mu.Unlock()
 	}
-	s.mu.Lock()
-	s.peers[a.Peer] = a // known to Control
-	s.mu.Unlock()
 	err := a.decode(ctx)
 	s.mu.Lock()
 	if s.peers[a.Peer] == a {
@@ -30,22 +28,6 @@ func (s *server) handle(ctx context.Context, st *streams.Stream) {
 	}
 	s.mu.Unlock()
 	a.finish(err)
-}
-
-// read reads a file to its end, or until ctx ends.
-func (a *agent) read(ctx context.Context) {
-	err := a.decode(ctx)
-	switch {
-	case ctx.Err() != nil:
-	case err == io.EOF:
-		if err := a.dec.Close(); err != nil {
-			a.bad(err)
-		}
-	default:
-		a.bad(fmt.Errorf("read: %w", err))
-	}
-	a.release()
-	a.s.Config.Logger.Info("mono: file read", "file", a.File, "samples", a.samples)
 }
 
 // decode reads until the connection or the file ends, and returns the reason.
@@ -76,7 +58,7 @@ func (a *agent) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finish ends the connection because of err, and counts the error.
+// finish ends the stream because of err, and counts the error.
 func (a *agent) finish(err error) {
 	log := a.s.Config.Logger
 	var wrong *receivers.Error
@@ -89,6 +71,8 @@ func (a *agent) finish(err error) {
 	case errors.Is(err, sockets.ErrForeign): // the peer would not understand a good bye
 		purpose = false
 	case a.ctxEnded(err):
+	case a.Conn == nil && err != io.EOF:
+		a.bad(fmt.Errorf("read: %w", err))
 	default: // the agent has ended it
 		purpose = false
 		a.mu.Lock()
@@ -98,10 +82,13 @@ func (a *agent) finish(err error) {
 			a.bad(err)
 		}
 	}
-	if purpose {
+	if purpose && a.Conn != nil {
 		a.goodBye()
 	}
 	a.release()
+	if a.Conn == nil {
+		log.Info("mono: file read", "file", a.File, "samples", a.samples)
+	}
 }
 
 func (a *agent) ctxEnded(err error) bool {

@@ -74,16 +74,15 @@ func AppendList(dst []byte, pairs []Pair) ([]byte, error) {
 // AppendAdded appends an agent's answer to an add request. If s is OK, c is the counter that it
 // samples now.
 func AppendAdded(dst []byte, s Status, c *Counter) ([]byte, error) {
-	start := len(dst)
-	dst = append(dst, cmdAdd, byte(s))
+	b := append(dst, cmdAdd, byte(s))
 	if s != OK {
-		return dst, nil
+		return b, nil
 	}
-	dst, err := appendHeader(dst, c)
+	b, err := appendHeader(b, c)
 	if err != nil {
-		return dst[:start], err
+		return dst, err
 	}
-	return dst, nil
+	return b, nil
 }
 
 // AppendRemoved appends an agent's answer to a remove request.

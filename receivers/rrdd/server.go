@@ -97,17 +97,12 @@ func (s *server) count() {
 
 // log writes one line a minute at most about each file, and about the folder if name is empty.
 func (s *server) log(name, what string, err error) {
-	ok, held := s.lines.Allow(name, s.now)
-	if !ok {
-		return
-	}
-	args := []any{"folder", s.dir, "err", err, "held_back_lines", held}
+	args := []any{"folder", s.dir, "err", err}
 	if name != "" {
 		args = append([]any{"plugin", name}, args...)
 	}
-	var e *receivers.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*receivers.Error](err); ok {
 		args = append(args, "offset", e.Offset)
 	}
-	s.cfg.Logger.Warn(what, args...)
+	s.lines.Log(s.cfg.Logger.Warn, name, s.now, what, args...)
 }
