@@ -71,7 +71,7 @@ func TestRandomTestsHaveSeeds(t *testing.T) {
 		}
 		for line := range strings.Lines(string(text)) {
 			if found := chance.FindString(line); found != "" && !strings.Contains(line, "port") {
-				t.Errorf("%s: %q makes a test another one each time: see internal/seeds", name, found)
+				t.Errorf("%s: %q makes a test another one each time: see internal/seedtest", name, found)
 			}
 		}
 		return err
