@@ -133,7 +133,6 @@ var rooms = map[string][]string{
 	"cmd/rondo/internal/server/middleware": {"internal/access", "internal/histogram", "internal/limit", "internal/sockets", "query/prom/api", "query/rpc", "query/web", "receivers"},
 	"cmd/rondo/internal/operator":          {"cluster", "internal/access", "query/rpc/rondov1", "wal/jetstream"},
 	"cmd/rondo/internal/backend":           {"query", "internal", "engine", "rra", "wal"},
-	"cmd/rondo/internal/systemd":           {},
 	"cmd/rondo/internal/metrics":           {},
 	"cmd/rondo/internal/table":             {"internal/text"},
 	"cmd/rondo/internal/config":            {"internal/conffile"},

@@ -58,8 +58,7 @@ type Config struct {
 	// Reload delivers the Ways after each change of the configuration; nil means that they never
 	// change.
 	Reload <-chan Ways
-	Getenv func(string) string // returns systemd's variables; nil means none
-	Logger *slog.Logger        // nil means no log
+	Logger *slog.Logger // nil means no log
 	// Ready, if not nil, is called once everything listens.
 	Ready func(Addresses)
 }
@@ -132,9 +131,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxFuture == 0 {
 		c.MaxFuture = receivers.DefaultMaxFuture
-	}
-	if c.Getenv == nil {
-		c.Getenv = func(string) string { return "" }
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/activation"
 	"golang.org/x/net/netutil"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
@@ -99,6 +101,20 @@ func (s *server) openHTTP() (all []*middleware.Listener, err error) {
 		} else if err := s.addressInUse("http", a, err); err != nil {
 			return all, err
 		}
+	}
+	return all, nil
+}
+
+// activated returns the sockets that systemd has opened for this process, in order, by the names that
+// the unit gives them (FileDescriptorName=).
+func activated() (map[string][]*os.File, error) {
+	all := make(map[string][]*os.File)
+	for _, f := range activation.Files(false) {
+		all[f.Name()] = append(all[f.Name()], f)
+	}
+	n := os.Getenv("LISTEN_FDS")
+	if len(all) == 0 && n != "0" && os.Getenv("LISTEN_PID") == strconv.Itoa(os.Getpid()) {
+		return nil, fmt.Errorf("socket activation: LISTEN_FDS is %q", n)
 	}
 	return all, nil
 }

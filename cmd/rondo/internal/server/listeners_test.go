@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -138,5 +139,20 @@ func TestPageAt(t *testing.T) {
 	}
 	if got := pageAt(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}, true); got != "https://192.0.2.1:443/" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestSocketsOfAnother: sockets of another process are not taken, and a wrong number of own ones is
+// an error.
+func TestSocketsOfAnother(t *testing.T) {
+	t.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid()+1))
+	t.Setenv("LISTEN_FDS", "2")
+	if got, err := activated(); err != nil || len(got) > 0 {
+		t.Errorf("got %v, %v; the sockets are another process's", got, err)
+	}
+	t.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid()))
+	t.Setenv("LISTEN_FDS", "-1")
+	if _, err := activated(); err == nil {
+		t.Error("a negative LISTEN_FDS was accepted")
 	}
 }

@@ -8,7 +8,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,8 +15,9 @@ import (
 	"sync"
 	"time"
 
+	systemd "github.com/coreos/go-systemd/v22/daemon"
+
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
-	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/prom/api"
@@ -31,7 +31,7 @@ import (
 // on.
 func Run(ctx context.Context, c Config) error {
 	s := &server{Config: c.withDefaults(), started: time.Now()}
-	if s.Memory > 0 && s.Getenv("GOMEMLIMIT") == "" {
+	if s.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(s.Memory)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
@@ -51,7 +51,7 @@ func Run(ctx context.Context, c Config) error {
 // for its cluster waits no longer when ctx ends.
 func (s *server) start(ctx context.Context, fail context.CancelCauseFunc) error {
 	var err error
-	if s.activated, err = systemd.Files(s.Getenv, os.Getpid()); err != nil {
+	if s.activated, err = activated(); err != nil {
 		return err
 	}
 	if err := s.validate(); err != nil {
@@ -105,7 +105,7 @@ func (s *server) serve(ctx context.Context) error {
 		addrs.RRDCached = s.daemon.addrs
 	}
 	s.Logger.Info("ready", "after", time.Since(s.started).Round(time.Millisecond))
-	s.notify(systemd.Ready)
+	s.notify(systemd.SdNotifyReady)
 	s.Ready(addrs)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -125,14 +125,14 @@ func (s *server) serve(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			s.middleware.Stopping()
-			s.notify(systemd.Stopping)
+			s.notify(systemd.SdNotifyStopping)
 			if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 				return err
 			}
 			s.Logger.Info("stopping")
 			return nil
 		case w := <-again:
-			s.notify(systemd.Reloading, fmt.Sprintf("MONOTONIC_USEC=%d", systemd.Monotonic().Microseconds()))
+			s.notify(systemd.SdNotifyReloading + "\n" + systemd.SdNotifyMonotonicUsec())
 			again = nil // the next one waits
 			done := make(chan struct{})
 			s.reloading = done
@@ -142,7 +142,7 @@ func (s *server) serve(ctx context.Context) error {
 			}()
 		case <-s.reloading:
 			again, s.reloading = s.Reload, nil
-			s.notify(systemd.Ready)
+			s.notify(systemd.SdNotifyReady)
 		}
 	}
 }
@@ -202,10 +202,10 @@ func (s *server) endRequests() (errs []error) {
 
 // watchdog reports to systemd that the process is alive, as long as the store answers.
 func (s *server) watchdog(ctx context.Context) {
-	d := systemd.WatchdogInterval(s.Getenv, os.Getpid())
-	for d != 0 && sleep.For(ctx, d) == nil {
+	allowed, err := systemd.SdWatchdogEnabled(false)
+	for err == nil && allowed > 0 && sleep.For(ctx, allowed/2) == nil {
 		s.store.Stats()
-		s.notify(systemd.Watchdog)
+		s.notify(systemd.SdNotifyWatchdog)
 	}
 }
 

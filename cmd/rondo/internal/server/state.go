@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	systemd "github.com/coreos/go-systemd/v22/daemon"
+
 	"github.com/rondo-db/rondo/cluster/shared"
 	"github.com/rondo-db/rondo/cluster/spread"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
@@ -19,7 +21,6 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
-	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/prom"
@@ -80,8 +81,8 @@ func (d *daemon) stop() {
 }
 
 // notify reports a change of state to systemd.
-func (s *server) notify(state ...string) {
-	if err := systemd.Notify(s.Getenv, state...); err != nil {
+func (s *server) notify(state string) {
+	if _, err := systemd.SdNotify(false, state); err != nil {
 		s.Logger.Warn("systemd does not listen", "err", err)
 	}
 }

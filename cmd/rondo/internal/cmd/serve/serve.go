@@ -171,7 +171,7 @@ func (s *Settings) run(ctx context.Context) error {
 	}
 	cli.CollectGarbage(collects)
 	c.DB, c.Version, c.Ways, c.HTTP = t.DB, cli.Version(), ways, s.addresses(named["http"])
-	c.Getenv, c.Logger = s.Getenv, s.logger()
+	c.Logger = s.logger()
 	c.Limits.Logger = c.Logger
 	c.Engine.Memory, c.Engine.Owner, c.Engine.Logger = c.Memory, "rondo serve", c.Logger
 	reload, done := s.watchHUP(c.Logger)

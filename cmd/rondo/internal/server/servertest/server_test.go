@@ -222,9 +222,10 @@ func TestSystemd(t *testing.T) {
 			}
 		}
 	}
-	env := map[string]string{"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "20000"}
+	t.Setenv("NOTIFY_SOCKET", name)
+	t.Setenv("WATCHDOG_USEC", "20000")
 	reload := make(chan server.Ways)
-	r := start(t, server.Config{Getenv: func(k string) string { return env[k] }, Reload: reload})
+	r := start(t, server.Config{Reload: reload})
 	receive("READY=1")
 	receive("WATCHDOG=1")
 	reload <- server.Ways{}
