@@ -94,13 +94,9 @@ func (s *Sources) writeSpool(w *metrics.Writer) {
 		return
 	}
 	st := s.Member.Detour().Figures()
-	w.Family("rondo_cluster_spool_samples_total", "counter", "Samples that had to wait for leaders, by what became of them: kept, then stored or late, which is stored before.")
-	w.Sample(float64(st.Spooled), "outcome", "kept")
-	w.Sample(float64(st.Delivered), "outcome", "stored")
-	w.Sample(float64(st.Late), "outcome", "late")
-	w.Family("rondo_cluster_spool_dropped_total", "counter", "Samples lost while their partitions had no leaders, by reason.")
-	for r, n := range st.Dropped {
-		w.Sample(float64(n), "reason", detour.Reason(r).String())
-	}
+	writeCounts(w, "rondo_cluster_spool_samples_total", "Samples that had to wait for leaders, by what became of them: kept, then stored or late, which is stored before.",
+		"outcome", []uint64{st.Spooled, st.Delivered, st.Late}, list{"kept", "stored", "late"}.at)
+	writeCounts(w, "rondo_cluster_spool_dropped_total", "Samples lost while their partitions had no leaders, by reason.",
+		"reason", st.Dropped[:], func(i int) string { return detour.Reason(i).String() })
 	w.Counter("rondo_cluster_spool_set_aside_total", "Damaged parts of the spool that were set aside.", float64(st.SetAside))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/histogram"
 	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -73,12 +74,36 @@ type figure struct {
 // writeFigures writes the figures that are metrics without labels.
 func writeFigures(w *metrics.Writer, fs []figure) {
 	for _, f := range fs {
-		switch {
-		case f.help == "": // the series adds up metrics with labels
-		case f.kind == rra.Gauge:
-			w.Gauge(f.metric, f.help, f.value)
-		default:
-			w.Counter(f.metric, f.help, f.value)
+		if f.help != "" { // else the series adds up metrics with labels
+			w.Family(f.metric, kindOf(f.kind), f.help)
+			w.Sample(f.value)
 		}
 	}
+}
+
+// kindOf returns the kind of a metric whose series has a kind.
+func kindOf(k rra.Kind) string {
+	if k == rra.Gauge {
+		return "gauge"
+	}
+	return "counter"
+}
+
+// writeCounts writes a counter with one label, whose values are what value returns of the indices.
+func writeCounts(w *metrics.Writer, metric, help, label string, counts []uint64, value func(i int) string) {
+	w.Family(metric, "counter", help)
+	for i, n := range counts {
+		w.Sample(float64(n), label, value(i))
+	}
+}
+
+// A list is the values of a label, by index.
+type list []string
+
+func (l list) at(i int) string { return l[i] }
+
+// writeSeconds writes a histogram without labels.
+func writeSeconds(w *metrics.Writer, metric, help string, s histogram.Snapshot) {
+	w.Family(metric, "histogram", help)
+	w.Histogram(s.Buckets, s.Count(), s.Sum())
 }

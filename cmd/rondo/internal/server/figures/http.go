@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
-	"github.com/rondo-db/rondo/internal/histogram"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -33,15 +33,14 @@ func (s *Sources) httpFigures() []figure {
 
 // writeHTTP writes the metrics of requests that the HTTP port has refused.
 func (s *Sources) writeHTTP(w *metrics.Writer) {
-	w.Family("rondo_http_requests_refused_total", "counter", "Requests not let in, by reason.")
 	refused := s.Middleware.Stats().Refused
-	for _, reason := range slices.Sorted(maps.Keys(refused)) {
-		w.Sample(float64(refused[reason]), "reason", reason)
-	}
+	writeCounts(w, "rondo_http_requests_refused_total", "Requests not let in, by reason.",
+		"reason", refused[:], func(i int) string { return middleware.Rejection(i).String() })
 	w.Family("rondo_http_request_seconds", "histogram", "From the head of a request until its answer was taken, by path.")
 	seconds := s.Middleware.Seconds()
 	for _, path := range slices.Sorted(maps.Keys(seconds)) {
-		writeHistogram(w, seconds[path], "path", path)
+		s := seconds[path]
+		w.Histogram(s.Buckets, s.Count(), s.Sum(), "path", path)
 	}
 	w.Family("rondo_rpc_calls_total", "counter", "Calls by method and code; unread is a request that was no message of the method.")
 	calls := s.RPC.Calls.Counts()
@@ -55,33 +54,17 @@ func (s *Sources) writeHTTP(w *metrics.Writer) {
 // writeGraphs writes the metrics of graphs that were asked for over HTTP.
 func (s *Sources) writeGraphs(w *metrics.Writer) {
 	st := s.Pages.Stats()
-	w.Family("rondo_graphs_total", "counter", "Graphs asked for over HTTP, by outcome.")
-	for _, o := range []struct {
-		name string
-		n    uint64
-	}{{"drawn", st.Drawn}, {"kept", st.Kept}, {"unchanged", st.Unchanged}, {"busy", st.Busy}, {"failed", st.Failed}} {
-		w.Sample(float64(o.n), "outcome", o.name)
-	}
+	writeCounts(w, "rondo_graphs_total", "Graphs asked for over HTTP, by outcome.", "outcome",
+		[]uint64{st.Drawn, st.Kept, st.Unchanged, st.Busy, st.Failed}, list{"drawn", "kept", "unchanged", "busy", "failed"}.at)
 	w.Gauge("rondo_graphs_waiting", "Graphs that wait for a place, or are being drawn.", float64(st.Waiting))
-	w.Family("rondo_graph_seconds", "histogram", "Fetching and drawing of a graph.")
-	writeHistogram(w, st.Seconds)
+	writeSeconds(w, "rondo_graph_seconds", "Fetching and drawing of a graph.", st.Seconds)
 }
 
 // writeQueries writes the metrics of requests of Prometheus' API.
 func (s *Sources) writeQueries(w *metrics.Writer) {
 	st := s.Queries.Stats()
-	w.Family("rondo_promql_requests_total", "counter", "Requests of Prometheus' API, by outcome.")
-	for _, o := range []struct {
-		name string
-		n    uint64
-	}{{"answered", st.Answered}, {"busy", st.Busy}, {"failed", st.Failed - st.Busy}} {
-		w.Sample(float64(o.n), "outcome", o.name)
-	}
+	writeCounts(w, "rondo_promql_requests_total", "Requests of Prometheus' API, by outcome.", "outcome",
+		[]uint64{st.Answered, st.Busy, st.Failed - st.Busy}, list{"answered", "busy", "failed"}.at)
 	w.Gauge("rondo_promql_requests_waiting", "Requests of Prometheus' API that wait for a place or have one.", float64(st.Waiting))
-	w.Family("rondo_promql_request_seconds", "histogram", "Requests of Prometheus' API until they were answered, with their time in the queue.")
-	writeHistogram(w, st.Seconds)
-}
-
-func writeHistogram(w *metrics.Writer, s histogram.Snapshot, labels ...string) {
-	w.Histogram(s.Buckets, s.Count(), s.Sum(), labels...)
+	writeSeconds(w, "rondo_promql_request_seconds", "Requests of Prometheus' API until they were answered, with their time in the queue.", st.Seconds)
 }

@@ -12,40 +12,38 @@ import (
 // writeSink writes the metrics of the sink, which all receivers share.
 func writeSink(w *metrics.Writer, st sink.Stats) {
 	w.Counter("rondo_series_made_total", "Series made because a receiver saw a new one.", float64(st.Made))
-	w.Family("rondo_series_refused_total", "counter", "Series, and paths of metadata, not made, by reason; one that is tried again counts again.")
-	for i, n := range st.Refused {
-		w.Sample(float64(n), "reason", sink.Refusal(i).String())
-	}
+	writeCounts(w, "rondo_series_refused_total", "Series, and paths of metadata, not made, by reason; one that is tried again counts again.",
+		"reason", st.Refused[:], func(i int) string { return sink.Refusal(i).String() })
 	w.Gauge("rondo_senders", "Senders whose allowance of new series is kept apart.", float64(st.Senders))
 }
 
-// receiverFamilies are the metrics of a receiver that are one number.
+// receiverFamilies are the metrics of a receiver that are one number, and series of the server. One
+// without a help is a sum of metrics with more labels.
 var receiverFamilies = []struct {
-	name, kind, help string
-	value            func(receivers.Stats) float64
+	series, metric string // as in figure
+	kind           rra.Kind
+	help           string
+	value          func(receivers.Stats) float64
 }{
-	{"rondo_receiver_packets_total", "counter", "Datagrams, messages or files read.", func(s receivers.Stats) float64 { return float64(s.Packets) }},
-	{"rondo_receiver_bytes_total", "counter", "Bytes in them.", func(s receivers.Stats) float64 { return float64(s.Bytes) }},
-	{"rondo_receiver_samples_total", "counter", "Samples handed to the store.", func(s receivers.Stats) float64 { return float64(s.Samples) }},
-	{"rondo_receiver_values_total", "counter", "Values in these samples.", func(s receivers.Stats) float64 { return float64(s.Values) }},
-	{"rondo_receiver_notes_total", "counter", "Events that are not numbers.", func(s receivers.Stats) float64 { return float64(s.Notes) }},
-	{"rondo_receiver_kernel_dropped_total", "counter", "Datagrams lost because the socket's buffer was full.", func(s receivers.Stats) float64 { return float64(s.KernelDropped) }},
-	{"rondo_receiver_connections", "gauge", "Peers connected.", func(s receivers.Stats) float64 { return float64(s.Connections) }},
-	{"rondo_receiver_series", "gauge", "Series the receiver holds references of.", func(s receivers.Stats) float64 { return float64(s.Series) }},
+	{"packets", "rondo_receiver_packets_total", rra.Derive, "Datagrams, messages or files read.", func(s receivers.Stats) float64 { return float64(s.Packets) }},
+	{"", "rondo_receiver_bytes_total", rra.Derive, "Bytes in them.", func(s receivers.Stats) float64 { return float64(s.Bytes) }},
+	{"samples", "rondo_receiver_samples_total", rra.Derive, "Samples handed to the store.", func(s receivers.Stats) float64 { return float64(s.Samples) }},
+	{"", "rondo_receiver_values_total", rra.Derive, "Values in these samples.", func(s receivers.Stats) float64 { return float64(s.Values) }},
+	{"", "rondo_receiver_notes_total", rra.Derive, "Events that are not numbers.", func(s receivers.Stats) float64 { return float64(s.Notes) }},
+	{"dropped", "rondo_receiver_dropped_total", rra.Derive, "", func(s receivers.Stats) float64 { return sum(s.Dropped[:]) }},
+	{"kernel_dropped", "rondo_receiver_kernel_dropped_total", rra.Derive, "Datagrams lost because the socket's buffer was full.", func(s receivers.Stats) float64 { return float64(s.KernelDropped) }},
+	{"", "rondo_receiver_connections", rra.Gauge, "Peers connected.", func(s receivers.Stats) float64 { return float64(s.Connections) }},
+	{"series", "rondo_receiver_series", rra.Gauge, "Series the receiver holds references of.", func(s receivers.Stats) float64 { return float64(s.Series) }},
 }
 
 func receiverFigures(rs []Receiver) []figure {
 	var fs []figure
 	for _, r := range rs {
-		st, name := r.Stats, r.Name
-		fs = append(
-			fs,
-			figure{name + "/packets", "rondo_receiver_packets_total", rra.Derive, "", float64(st.Packets)},
-			figure{name + "/samples", "rondo_receiver_samples_total", rra.Derive, "", float64(st.Samples)},
-			figure{name + "/dropped", "rondo_receiver_dropped_total", rra.Derive, "", sum(st.Dropped[:])},
-			figure{name + "/kernel_dropped", "rondo_receiver_kernel_dropped_total", rra.Derive, "", float64(st.KernelDropped)},
-			figure{name + "/series", "rondo_receiver_series", rra.Gauge, "", float64(st.Series)},
-		)
+		for _, f := range receiverFamilies {
+			if f.series != "" {
+				fs = append(fs, figure{r.Name + "/" + f.series, f.metric, f.kind, "", f.value(r.Stats)})
+			}
+		}
 	}
 	return fs
 }
@@ -55,7 +53,10 @@ func writeReceivers(w *metrics.Writer, rs []Receiver) {
 		return
 	}
 	for _, f := range receiverFamilies {
-		w.Family(f.name, f.kind, f.help)
+		if f.help == "" {
+			continue
+		}
+		w.Family(f.metric, kindOf(f.kind), f.help)
 		for _, r := range rs {
 			w.Sample(f.value(r.Stats), "receiver", r.Name)
 		}

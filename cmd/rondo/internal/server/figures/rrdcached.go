@@ -43,16 +43,7 @@ func (s *Sources) writeRRDCached(w *metrics.Writer) {
 	}
 	st := s.RRDCached.Stats()
 	writeFigures(w, s.rrdcachedFigures())
-	for _, f := range []struct {
-		name, help string
-		counts     []uint64
-	}{
-		{"rondo_rrdcached_requests_total", "Requests, by command.", st.Requests},
-		{"rondo_rrdcached_errors_total", "Requests answered with an error, by command.", st.Errors},
-	} {
-		w.Family(f.name, "counter", f.help)
-		for i, name := range rrdcached.CommandNames() {
-			w.Sample(float64(f.counts[i]), "command", name)
-		}
-	}
+	commands := list(rrdcached.CommandNames())
+	writeCounts(w, "rondo_rrdcached_requests_total", "Requests, by command.", "command", st.Requests, commands.at)
+	writeCounts(w, "rondo_rrdcached_errors_total", "Requests answered with an error, by command.", "command", st.Errors, commands.at)
 }

@@ -3,7 +3,6 @@ package figures
 import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/histogram"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -43,15 +42,7 @@ func storeFigures(st core.Stats) []figure {
 
 // writeTimes writes histograms of how long the store's operations take.
 func writeTimes(w *metrics.Writer, st core.Stats) {
-	for _, h := range []struct {
-		name, help string
-		times      histogram.Snapshot
-	}{
-		{"rondo_append_seconds", "From the arrival of a batch of samples until it was durable and applied.", st.AppendSeconds},
-		{"rondo_log_sync_seconds", "Syncs of the log.", st.SyncSeconds},
-		{"rondo_fetch_seconds", "Reads of rows of one or more series.", st.FetchSeconds},
-	} {
-		w.Family(h.name, "histogram", h.help)
-		writeHistogram(w, h.times)
-	}
+	writeSeconds(w, "rondo_append_seconds", "From the arrival of a batch of samples until it was durable and applied.", st.AppendSeconds)
+	writeSeconds(w, "rondo_log_sync_seconds", "Syncs of the log.", st.SyncSeconds)
+	writeSeconds(w, "rondo_fetch_seconds", "Reads of rows of one or more series.", st.FetchSeconds)
 }

@@ -97,13 +97,13 @@ func (m *Handler) Stopping() {
 
 // Stats says how the requests of the HTTP port fared.
 type Stats struct {
-	Shed      uint64            // refused because too many were under way or held too much
-	Pending   int64             // begun and not ended, those that wait included
-	Working   int64             // have a place, beside those that last and those that watch
-	Held      int64             // bytes that requests and answers hold, as they are charged
-	HeldLimit int64             // bytes that they may hold
-	ConnLimit int64             // connections that may be open
-	Refused   map[string]uint64 // requests not let in, by reason
+	Shed      uint64             // refused because too many were under way or held too much
+	Pending   int64              // begun and not ended, those that wait included
+	Working   int64              // have a place, beside those that last and those that watch
+	Held      int64              // bytes that requests and answers hold, as they are charged
+	HeldLimit int64              // bytes that they may hold
+	ConnLimit int64              // connections that may be open
+	Refused   [rejections]uint64 // requests not let in, by reason
 }
 
 // Stats returns how the requests have fared so far.
@@ -111,12 +111,12 @@ func (m *Handler) Stats() Stats {
 	st := Stats{
 		Pending: m.begun.Load(), Working: m.places[Cheap].Used() + m.places[Heavy].Used(),
 		Held: m.memory.Used() + m.arriving.Used(), HeldLimit: m.Bounds.Memory.Most + m.Bounds.arriving.Most,
-		ConnLimit: m.Conns.Most, Refused: make(map[string]uint64, rejections),
+		ConnLimit: m.Conns.Most,
 	}
 	for i := range m.refused {
-		st.Refused[Rejection(i).String()] = m.refused[i].Load()
+		st.Refused[i] = m.refused[i].Load()
 	}
-	st.Shed = m.refused[RejectedPlace].Load() + m.refused[RejectedMemory].Load()
+	st.Shed = st.Refused[RejectedPlace] + st.Refused[RejectedMemory]
 	return st
 }
 
