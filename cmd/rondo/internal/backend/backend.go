@@ -1,11 +1,10 @@
 // Package backend runs rrdtool's verbs, and sessions of pipe mode, where the database is.
 //
-// [Run] and [Pipe] find out which of four kinds of place that is, and have it do the work:
+// [Run] and [Pipe] find out which of three kinds of place that is, and have it do the work:
 //
-//	local    this process opens the database
-//	server   a rondo server has the database, and is asked on its socket or by HTTP
-//	daemon   another program answers, in rrdcached's protocol
-//	nowhere  there is no database, or no way to it
+//	local   this process opens the database, or makes it
+//	server  a rondo server has the database, and is asked on its socket or by HTTP
+//	daemon  another program answers, in rrdcached's protocol
 //
 // A [Target] says which database or server is meant, a [Call] what the command brings with it.
 // Commands that are not verbs of rrdtool use [Target.Open] and work on the [Database] that it
@@ -27,7 +26,7 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// A backend is one of the four kinds of place where a command runs. Each method uses it up: it is
+// A backend is one of the three kinds of place where a command runs. Each method uses it up: it is
 // closed on return. A method that returns an error has not printed it.
 type backend interface {
 	// Run runs one verb and returns its exit code.
@@ -40,16 +39,14 @@ type backend interface {
 // printed; the error, which has not, is of the way to the database.
 func Run(ctx context.Context, c *Call, t Target, args []string) (int, error) {
 	if !needsDatabase(args) {
-		env := c.env()
-		env.Store = absent{}
-		return rrdtool.Run(ctx, env, args), nil
+		return c.runWithout(ctx, nil, args), nil
 	}
 	defer c.links.close()
 	t.Daemon, args = t.daemonOf(args, c.getenv)
 	link, err := c.links.ofTarget(ctx, t)
 	switch {
 	case err != nil:
-		return nowhere{t, err}.Run(ctx, c, args)
+		return c.runWithout(ctx, err, args), nil
 	case link != nil:
 		return daemon{link}.Run(ctx, c, args)
 	}
@@ -95,13 +92,17 @@ func Pipe(ctx context.Context, c *Call, t Target, kind PipeKind) (int, error) {
 
 // backend returns the kind of backend that an opened database is.
 func (t Target) backend(db *Database) backend {
-	switch {
-	case db.Client != nil:
+	if db.Client != nil {
 		return server{db.Client}
-	case db.Store != nil:
-		return local{t, db.Store}
 	}
-	return nowhere{t, nil}
+	return local{t, db.Store}
+}
+
+// runWithout runs a verb that needs no database, or whose server cannot be reached because of why.
+func (c *Call) runWithout(ctx context.Context, why error, args []string) int {
+	env := c.env()
+	env.Store = absent{why}
+	return rrdtool.Run(ctx, env, args)
 }
 
 // needsDatabase says whether args can mean a series at all.

@@ -38,6 +38,14 @@ func (m *maker) use(s *core.Store) {
 	}
 }
 
+// close closes the store, if there is one.
+func (m *maker) close() error {
+	if m.store == nil {
+		return nil
+	}
+	return m.store.Close()
+}
+
 // make makes the database unless it exists.
 func (m *maker) make(ctx context.Context) error {
 	if m.store != nil {

@@ -81,7 +81,7 @@ func (s *session) letGo() error {
 		return nil
 	}
 	s.renames, s.gone = s.Renames()+1, true
-	err := s.store.Close()
+	err := s.close()
 	s.use(nil)
 	return err
 }
