@@ -27,7 +27,7 @@ type grower struct {
 func newGrower(t *testing.T, whole time.Duration, keep int) *grower {
 	s := enginetest.Open(t)
 	g := &grower{t: t, store: s, now: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)}
-	g.Keeper = &backups.Keeper{Source: s, Dir: t.TempDir(), Every: time.Hour, Whole: whole, Keep: keep, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return g.now }}
+	g.Keeper = &backups.Keeper{Source: s, Options: backups.Options{Dir: t.TempDir(), Every: time.Hour, Whole: whole, Keep: keep}, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return g.now }}
 	return g
 }
 

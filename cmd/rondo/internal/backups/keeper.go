@@ -37,15 +37,20 @@ type Source interface {
 	BackupSince(ctx context.Context, w io.Writer, base *core.BackupHead) error
 }
 
-// A Keeper makes backups of a source.
-type Keeper struct {
-	Source Source
-	Dir    string        // the folder; it is made if it is missing
-	Every  time.Duration // from one backup to the next, above 0
+// Options say where and how often backups are made.
+type Options struct {
+	Dir   string        // the folder; it is made if it is missing
+	Every time.Duration // from one backup to the next, above 0
 	// Whole is the time from one whole backup to the next. Those between them hold what has changed
 	// since the one before. 0: all are whole.
-	Whole  time.Duration
-	Keep   int // how many whole backups are kept, with those that build on them; 1 or more
+	Whole time.Duration
+	Keep  int // how many whole backups are kept, with those that build on them; 1 or more
+}
+
+// A Keeper makes backups of a source.
+type Keeper struct {
+	Options
+	Source Source
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time

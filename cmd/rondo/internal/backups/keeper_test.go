@@ -71,7 +71,7 @@ func TestMake(t *testing.T) {
 	s := &source{backup: whole(t)}
 	now := time.Date(2026, 11, 22, 17, 8, 31, 0, time.UTC)
 	dir := filepath.Join(t.TempDir(), "made", "by", "it")
-	k := &backups.Keeper{Source: s, Dir: dir, Every: time.Hour, Keep: 2, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
+	k := &backups.Keeper{Source: s, Options: backups.Options{Dir: dir, Every: time.Hour, Keep: 2}, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
 	for range 3 {
 		if err := k.Make(t.Context()); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestMake(t *testing.T) {
 func TestBackupOfClockSetBackStays(t *testing.T) {
 	now := time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)
 	dir := t.TempDir()
-	k := &backups.Keeper{Source: &source{backup: whole(t)}, Dir: dir, Every: time.Hour, Keep: 2, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
+	k := &backups.Keeper{Source: &source{backup: whole(t)}, Options: backups.Options{Dir: dir, Every: time.Hour, Keep: 2}, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
 	for _, step := range []struct {
 		at   time.Time
 		want []string
@@ -138,7 +138,7 @@ func TestFailures(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		now := time.Unix(1_700_000_000, 0)
-		k := &backups.Keeper{Source: &source{backup: good}, Dir: dir, Every: time.Hour, Keep: 1, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
+		k := &backups.Keeper{Source: &source{backup: good}, Options: backups.Options{Dir: dir, Every: time.Hour, Keep: 1}, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
 		if err := k.Make(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestFailures(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	k := &backups.Keeper{Source: &source{backup: good}, Dir: file, Every: time.Hour, Keep: 1, Logger: slog.New(slog.DiscardHandler)}
+	k := &backups.Keeper{Source: &source{backup: good}, Options: backups.Options{Dir: file, Every: time.Hour, Keep: 1}, Logger: slog.New(slog.DiscardHandler)}
 	if err := k.Make(t.Context()); err == nil {
 		t.Error("a backup into a file")
 	}
@@ -179,7 +179,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &source{backup: good}
-		k := &backups.Keeper{Source: s, Dir: dir, Every: 24 * time.Hour, Keep: 9, Logger: slog.New(slog.DiscardHandler)}
+		k := &backups.Keeper{Source: s, Options: backups.Options{Dir: dir, Every: 24 * time.Hour, Keep: 9}, Logger: slog.New(slog.DiscardHandler)}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { k.Run(ctx); close(done) }()
@@ -217,7 +217,7 @@ func TestClock(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "rondo-29991231T000000Z.zst"), good, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		k := &backups.Keeper{Source: &source{backup: good}, Dir: dir, Every: time.Hour, Keep: 9, Logger: slog.New(slog.DiscardHandler)}
+		k := &backups.Keeper{Source: &source{backup: good}, Options: backups.Options{Dir: dir, Every: time.Hour, Keep: 9}, Logger: slog.New(slog.DiscardHandler)}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { k.Run(ctx); close(done) }()
@@ -242,7 +242,7 @@ func TestClockThatIsSet(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				var set atomic.Int64
-				k := &backups.Keeper{Source: &source{backup: good}, Dir: dir, Every: time.Hour, Keep: 3, Logger: slog.New(slog.DiscardHandler)}
+				k := &backups.Keeper{Source: &source{backup: good}, Options: backups.Options{Dir: dir, Every: time.Hour, Keep: 3}, Logger: slog.New(slog.DiscardHandler)}
 				k.Now = func() time.Time { return time.Now().Add(40*year + time.Duration(set.Load())) }
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan struct{})

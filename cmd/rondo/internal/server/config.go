@@ -3,13 +3,14 @@ package server
 import (
 	"log/slog"
 	"net"
-	"net/url"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/prom"
+	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/query/unixsocket"
 	"github.com/rondo-db/rondo/receivers"
@@ -48,10 +49,11 @@ type Config struct {
 	Memory int64
 	// Grace is how long open requests may take when the server ends; 0 means 5 s.
 	Grace time.Duration
-	// Rules are alerting and recording rules.
-	Rules Rules
-	// Backups are backups at regular times.
-	Backups Backups
+	// Rules are alerting and recording rules; without files there are none. Its fields Query,
+	// Record, StateFile and Logger are replaced.
+	Rules alerts.Config
+	// Backups are backups at regular times; an empty Dir means never.
+	Backups backups.Options
 	// Cluster says which cluster the server is a node of; nil: none. Its fields Dir, Store,
 	// MaxSeries, Version and Logger are replaced.
 	Cluster *clustered.Options
@@ -83,23 +85,6 @@ type Ways struct {
 
 // A Setting is a flag and its value.
 type Setting struct{ Name, Value string }
-
-// Rules is the configuration of alerting and recording rules. Without files there are none.
-type Rules struct {
-	Files       []string // names of files, or patterns
-	Every       time.Duration
-	Managers    []string // addresses of Alertmanagers
-	Webhooks    []string
-	ExternalURL *url.URL // where people reach the server; nil: nowhere
-}
-
-// Backups says where and how often backups are made. An empty Dir means never.
-type Backups struct {
-	Dir   string
-	Every time.Duration // above 0
-	Whole time.Duration // from one whole backup to the next; 0: all are whole
-	Keep  int           // whole ones, 1 or more
-}
 
 // An Address is a listen address. If the user has named it, failing to listen there ends the
 // server; a default address may be in use by another program.
@@ -141,17 +126,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// RRDCached is the configuration of the server of rrdcached's protocol.
+// RRDCached is the configuration of the server of rrdcached's protocol. The fields Store, Make, Own,
+// Held, Answers and Logger of its Options are replaced.
 type RRDCached struct {
+	rrdcached.Options
 	Addresses []rrdcached.Address
 	Named     bool // the user has named the addresses: failing to listen there ends the server
-	// Base is the folder that is cut off the front of absolute names.
-	Base string
-	// Adopt imports native files below Base as series when clients name them.
-	Adopt bool
-	// Conns, HostConns and Idle are limits; 0 means the default of package rrdcached.
-	Conns, HostConns int
-	Idle             time.Duration
 	// TLS are the files of a certificate and of its key; if they are not empty, the TCP addresses
 	// speak TLS.
 	TLS [2]string

@@ -19,6 +19,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -99,7 +100,7 @@ func queriedServer(t *testing.T, others bool, u **access.User) http.Handler {
 	if err := os.WriteFile(rules, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := Config{DB: dir, Rules: Rules{Files: []string{rules}, Every: time.Hour}}
+	c := Config{DB: dir, Rules: alerts.Config{Files: []string{rules}, Every: time.Hour}}
 	s := &server{Config: c.withDefaults(), middleware: quietMiddleware(middleware.DefaultBounds(0)), store: queriedStore(t, others)}
 	s.receivers = newManager(s)
 	s.rpc = s.newRPC()

@@ -26,11 +26,9 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 	if len(s.RRDCached.Addresses)+len(files) == 0 {
 		return nil, nil
 	}
-	o := rrdcached.Options{
-		Store: s.store, Base: s.RRDCached.Base, Adopt: s.RRDCached.Adopt, Own: clustered.OwnFolder, Held: s.Engine.Reorder > 0,
-		Conns: s.RRDCached.Conns, HostConns: s.RRDCached.HostConns, Idle: s.RRDCached.Idle, Answers: s.Memory / answersPart,
-		Logger: s.Logger.With("for", name),
-	}
+	o := s.RRDCached.Options
+	o.Store, o.Own, o.Held = s.store, clustered.OwnFolder, s.Engine.Reorder > 0
+	o.Answers, o.Logger = s.Memory/answersPart, s.Logger.With("for", name)
 	if s.RRDCached.Define != nil {
 		o.Make = s.makeMissing
 	}

@@ -28,18 +28,14 @@ const alertsFile = "alerts.json"
 
 func (s *server) newRules() (*alerts.Manager, error) {
 	c := s.Config.Rules
-	state := filepath.Join(s.DB, alertsFile)
-	if len(c.Files) == 0 {
-		state = "" // nothing to keep
+	if len(c.Files) > 0 { // else there is nothing to keep
+		c.StateFile = filepath.Join(s.DB, alertsFile)
 	}
-	return alerts.New(alerts.Config{
-		Files: c.Files, Every: c.Every, Alertmanagers: c.Managers, Webhooks: c.Webhooks, ExternalURL: c.ExternalURL,
-		StateFile: state, Logger: s.Logger,
-		Query: func(ctx context.Context, expr string, at time.Time) (promql.Vector, error) {
-			return s.queries.Instant(ctx, expr, at)
-		},
-		Record: s.recordRule,
-	})
+	c.Query = func(ctx context.Context, expr string, at time.Time) (promql.Vector, error) {
+		return s.queries.Instant(ctx, expr, at)
+	}
+	c.Record, c.Logger = s.recordRule, s.Logger
+	return alerts.New(c)
 }
 
 // recordRule stores the samples of a recording rule.

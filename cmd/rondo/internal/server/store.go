@@ -43,7 +43,7 @@ func (s *server) openStore(ctx context.Context, fail context.CancelCauseFunc) (e
 	s.store = s.folder
 	s.Logger.Info("database open", "dir", absolute(s.DB), "series", s.store.Stats().Series,
 		"recovery", time.Since(s.started).Round(time.Millisecond))
-	s.backups = &backups.Keeper{Source: s.folder, Dir: s.Backups.Dir, Every: s.Backups.Every, Whole: s.Backups.Whole, Keep: s.Backups.Keep, Logger: s.Logger}
+	s.backups = &backups.Keeper{Options: s.Backups, Source: s.folder, Logger: s.Logger}
 	return nil
 }
 

@@ -124,7 +124,7 @@ func NewSettings(c *cli.Factory) (*Settings, *cobra.Command) {
 	f.StringSliceVar(&s.Config.Rules.Files, "rule-file", nil, "`file` of alerting and recording rules in Prometheus' format, or a pattern; read again on SIGHUP; repeatable")
 	s.Config.Rules.Every = time.Minute
 	f.Var((*cli.Duration)(&s.Config.Rules.Every), "rule-every", "`time` between two evaluations of a group of rules that names none")
-	f.StringSliceVar(&s.Config.Rules.Managers, "alertmanager", nil, "`URL` of an Alertmanager that gets the alerts; repeatable")
+	f.StringSliceVar(&s.Config.Rules.Alertmanagers, "alertmanager", nil, "`URL` of an Alertmanager that gets the alerts; repeatable")
 	f.StringSliceVar(&s.Config.Rules.Webhooks, "alert-webhook", nil, "`URL` that gets the alerts in the form of Alertmanager's webhooks; repeatable")
 	f.StringVar(&s.public, "external-url", "", "`URL` by which people reach --http; alerts name it")
 	f.StringVar(&s.Config.Backups.Dir, "backup-to", "", "`folder` into which backups are made, each checked after it was written; empty: none are made")

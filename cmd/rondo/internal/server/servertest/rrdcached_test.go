@@ -74,7 +74,7 @@ func TestRRDCachedPorts(t *testing.T) {
 	r := start(t, server.Config{
 		HTTP: anyPorts, Ways: server.Ways{Policy: policy}, Limits: sink.Options{SenderBurst: 3, SenderRate: 1},
 		RRDCached: server.RRDCached{
-			Named: true, Base: base, Define: defineGauges,
+			Options: rrdcached.Options{Base: base}, Named: true, Define: defineGauges,
 			Addresses: []rrdcached.Address{loopback(t, ""), loopback(t, "?allow=PING+LAST")},
 		},
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
+	"github.com/rondo-db/rondo/query/prom/alerts"
 )
 
 // TestRules: an alert fires, a webhook gets it, and a recording rule writes a series that queries
@@ -29,7 +30,7 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir, reload := t.TempDir(), make(chan server.Ways)
-	r := start(t, server.Config{DB: dir, HTTP: anyPorts, Ways: fakeWays(nil), Reload: reload, Rules: server.Rules{Files: []string{file}, Every: time.Minute, Webhooks: []string{hook.URL}}})
+	r := start(t, server.Config{DB: dir, HTTP: anyPorts, Ways: fakeWays(nil), Reload: reload, Rules: alerts.Config{Files: []string{file}, Every: time.Minute, Webhooks: []string{hook.URL}}})
 	if body := <-told; !strings.Contains(body, `"alertname":"Always"`) || !strings.Contains(body, `"status":"firing"`) {
 		t.Errorf("the webhook gets %s", body)
 	}
@@ -66,7 +67,7 @@ func TestRules(t *testing.T) {
 // long.
 func TestMistakeInRulesIsToldFirst(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")
-	err := server.Run(t.Context(), server.Config{DB: dir, Ways: fakeWays(nil), Rules: server.Rules{Files: []string{filepath.Join(t.TempDir(), "none.yml")}, Every: time.Minute}})
+	err := server.Run(t.Context(), server.Config{DB: dir, Ways: fakeWays(nil), Rules: alerts.Config{Files: []string{filepath.Join(t.TempDir(), "none.yml")}, Every: time.Minute}})
 	if err == nil || !strings.Contains(err.Error(), "none.yml") {
 		t.Errorf("%v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
@@ -313,7 +314,7 @@ func TestReload(t *testing.T) {
 // TestBackups: a server with a folder for backups makes one at once, and logs it.
 func TestBackups(t *testing.T) {
 	dir := t.TempDir()
-	r := start(t, server.Config{HTTP: anyPorts, Ways: fakeWays(nil), Backups: server.Backups{Dir: dir, Every: time.Hour, Keep: 1}})
+	r := start(t, server.Config{HTTP: anyPorts, Ways: fakeWays(nil), Backups: backups.Options{Dir: dir, Every: time.Hour, Keep: 1}})
 	eventually(t, "a backup is made", func() bool { return metric(t, r, "rondo_backups_total") == 1 })
 	files, err := filepath.Glob(filepath.Join(dir, "rondo-*Z.zst"))
 	if err != nil || len(files) != 1 {
