@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 
@@ -25,16 +26,18 @@ func NewBench(*cli.Factory) *cobra.Command {
 		Args:             cli.Takes(0, 0),
 		PersistentPreRun: func(*cobra.Command, []string) { cli.CollectGarbage(cli.SteadilyCollects) },
 	}
-	c.AddCommand(newBenchIngestCommand(), newBenchMillionCommand(), newBenchChildCommand())
+	ingest := benchOptions{hours: 1, config: enginebench.Config{Series: 100_000}}
+	million := benchOptions{minutes: 5, config: enginebench.Config{Series: 1_000_000}}
+	million.config.Options.NoBackground = true // one checkpoint of everything, after the appends
+	c.AddCommand(
+		ingest.command("ingest", "Append a made-up load, read it back, recover it", ingestHelp),
+		million.command("million", "The same with a million series, five minutes and one checkpoint", millionHelp),
+		newBenchChildCommand(),
+	)
 	return c
 }
 
-func newBenchIngestCommand() *cobra.Command {
-	o := benchOptions{series: 100_000, hours: 1}
-	c := &cobra.Command{
-		Use:   "ingest",
-		Short: "Append a made-up load, read it back, recover it",
-		Long: `Appends the readings of made-up hosts to a new store, every batch acknowledged
+const ingestHelp = `Appends the readings of made-up hosts to a new store, every batch acknowledged
 before it counts, and measures that, reading back, and recovery after kill -9.
 
 Every host has 100 data sources: a quarter busy counters, a quarter constant or idle,
@@ -46,28 +49,11 @@ follow from --seed; the clock of the load is made up too. The series are created
 before, and what that took is printed apart.
 
 Written bytes are write_bytes of /proc/self/io: whole pages, log and database, each
-time they are written. A folder on tmpfs counts none.`,
-		Args: cli.Takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
-	}
-	o.addFlags(c)
-	return c
-}
+time they are written. A folder on tmpfs counts none.`
 
-func newBenchMillionCommand() *cobra.Command {
-	o := benchOptions{series: 1_000_000, minutes: 5, oneCheckpoint: true}
-	c := &cobra.Command{
-		Use:   "million",
-		Short: "The same with a million series, five minutes and one checkpoint",
-		Long: `Does what bench ingest does with a million series and five minutes of readings.
+const millionHelp = `Does what bench ingest does with a million series and five minutes of readings.
 Nothing is checkpointed until the five minutes are in, so that the longest
-checkpoint is the one of all of them.`,
-		Args: cli.Takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
-	}
-	o.addFlags(c)
-	return c
-}
+checkpoint is the one of all of them.`
 
 // newBenchChildCommand returns the hidden command that bench starts in separate processes.
 func newBenchChildCommand() *cobra.Command {
@@ -82,33 +68,39 @@ func newBenchChildCommand() *cobra.Command {
 }
 
 type benchOptions struct {
-	series, hours, minutes                  int
-	appenders, depth                        int
-	layout                                  enginebench.Layout
-	seed                                    uint64
-	dir, sync                               string
-	verify, json                            bool
-	oneCheckpoint                           bool // of everything, after the appends
-	cpuProfile, memProfile, recoveryProfile string
+	config                 enginebench.Config
+	hours, minutes         int
+	sync                   string
+	verify, json           bool
+	cpuProfile, memProfile string
 }
 
-func (o *benchOptions) addFlags(c *cobra.Command) {
+// command returns the command of one load.
+func (o *benchOptions) command(name, short, long string) *cobra.Command {
+	c := &cobra.Command{
+		Use:   name,
+		Short: short,
+		Long:  long,
+		Args:  cli.Takes(0, 0),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
 	f := c.Flags()
-	f.IntVar(&o.series, "series", o.series, "number of series, rounded up to whole hosts")
-	f.IntVar(&o.layout.Archives, "archives", 5, "archives of a series: 5, or 15 as collectd makes them")
-	f.IntVar(&o.layout.Sources, "sources", 1, "data sources of a series: 1, 2, 4 or 5")
+	f.IntVar(&o.config.Series, "series", o.config.Series, "number of series, rounded up to whole hosts")
+	f.IntVar(&o.config.Layout.Archives, "archives", 5, "archives of a series: 5, or 15 as collectd makes them")
+	f.IntVar(&o.config.Layout.Sources, "sources", 1, "data sources of a series: 1, 2, 4 or 5")
 	f.IntVar(&o.hours, "hours", o.hours, "hours of readings")
 	f.IntVar(&o.minutes, "minutes", o.minutes, "minutes of readings, added to the hours")
-	f.IntVar(&o.appenders, "appenders", 32, "goroutines that append")
-	f.IntVar(&o.depth, "depth", 16, "batches that an appender keeps in flight")
-	f.Uint64Var(&o.seed, "seed", 1, "what the readings follow from")
-	f.StringVar(&o.dir, "dir", "", "folder of the store, new or empty (default: a temporary one, removed afterwards)")
+	f.IntVar(&o.config.Appenders, "appenders", 32, "goroutines that append")
+	f.IntVar(&o.config.Depth, "depth", 16, "batches that an appender keeps in flight")
+	f.Uint64Var(&o.config.Seed, "seed", 1, "what the readings follow from")
+	f.StringVar(&o.config.Dir, "dir", "", "folder of the store, new or empty (default: a temporary one, removed afterwards)")
 	cli.AddChoice(c, &o.sync, backend.SyncModes[0], "sync", "", backend.SyncModes, "when a batch is acknowledged: always (synced), interval, none")
 	f.BoolVar(&o.verify, "verify", false, fmt.Sprintf("compare all rows of %d series, bit for bit, with what was sent", benchVerified))
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.StringVar(&o.cpuProfile, "cpuprofile", "", "write a CPU profile of the appends to this file")
-	f.StringVar(&o.recoveryProfile, "recovery-cpuprofile", "", "write a CPU profile of the recovery to this file")
+	f.StringVar(&o.config.RecoveryProfile, "recovery-cpuprofile", "", "write a CPU profile of the recovery to this file")
 	f.StringVar(&o.memProfile, "memprofile", "", "write a heap profile after the appends to this file")
+	return c
 }
 
 func (o *benchOptions) run(cmd *cobra.Command) (err error) {
@@ -120,44 +112,33 @@ func (o *benchOptions) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, remove, err := benchDir(o.dir)
-	if err != nil {
+	config := o.config
+	var remove func() error
+	if config.Dir, remove, err = benchDir(config.Dir); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	config := enginebench.Config{
-		Dir:             dir,
-		Series:          o.series,
-		Layout:          o.layout,
-		Readings:        (o.hours*60 + o.minutes) * 6,
-		Appenders:       o.appenders,
-		Depth:           o.depth,
-		Seed:            o.seed,
-		RecoveryProfile: o.recoveryProfile,
-		Exec: func(ctx context.Context, arg string) *exec.Cmd {
-			return exec.CommandContext(ctx, self, "bench", "child", arg)
-		},
+	config.Readings = (o.hours*60 + o.minutes) * 6
+	config.Exec = func(ctx context.Context, arg string) *exec.Cmd {
+		return exec.CommandContext(ctx, self, "bench", "child", arg)
 	}
 	config.Options.Sync = mode
-	config.Options.NoBackground = o.oneCheckpoint
 	if o.verify {
 		config.Verify = benchVerified
 	}
-	if o.cpuProfile != "" {
-		f, err2 := os.Create(o.cpuProfile)
-		if err2 != nil {
-			return err2
+	for _, profile := range []struct {
+		name string
+		to   *io.Writer
+	}{{o.cpuProfile, &config.CPUProfile}, {o.memProfile, &config.MemProfile}} {
+		if profile.name == "" {
+			continue
+		}
+		f, failed := os.Create(profile.name)
+		if failed != nil {
+			return failed
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
-		config.CPUProfile = f
-	}
-	if o.memProfile != "" {
-		f, err2 := os.Create(o.memProfile)
-		if err2 != nil {
-			return err2
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		config.MemProfile = f
+		*profile.to = f
 	}
 	r, err := enginebench.Ingest(cmd.Context(), config)
 	if err != nil {
