@@ -3,13 +3,12 @@ package query
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/common/model"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
@@ -18,27 +17,9 @@ import (
 
 // A queried is one series of the result of a query. A scalar or a text is a series without labels.
 type queried struct {
-	Metric metric
+	Metric model.Metric
 	Value  *point
 	Values []point
-}
-
-// A metric is the name and the labels of a series.
-type metric map[string]string
-
-// String returns the metric as PromQL writes it.
-func (m metric) String() string {
-	name := m["__name__"]
-	var labels []string
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		if k != "__name__" {
-			labels = append(labels, k+"="+strconv.Quote(m[k]))
-		}
-	}
-	if len(labels) == 0 && name != "" {
-		return name
-	}
-	return name + "{" + strings.Join(labels, ", ") + "}"
 }
 
 // A point is a time and a value.
@@ -84,7 +65,7 @@ func readQueried(data []byte) ([]queried, error) {
 	var all []queried
 	var err error
 	if d.ResultType == "scalar" || d.ResultType == "string" {
-		all = []queried{{Metric: metric{}, Value: new(point)}}
+		all = []queried{{Metric: model.Metric{}, Value: new(point)}}
 		err = json.Unmarshal(d.Result, all[0].Value)
 	} else {
 		err = json.Unmarshal(d.Result, &all)
