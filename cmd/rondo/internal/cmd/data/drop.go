@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
@@ -171,29 +172,22 @@ func (d *dropping) paths(ctx context.Context, p *cli.Picker, args []string) ([]s
 
 // each calls fn for each of the paths, several at the same time, and returns how many calls have
 // succeeded. After the first error, which it returns, it starts no more calls.
-func each(ctx context.Context, paths []string, fn func(ctx context.Context, path string) error) (done int, first error) {
-	var mu sync.Mutex
-	var workers sync.WaitGroup
-	places := make(chan struct{}, manyAtOnce)
+func each(ctx context.Context, paths []string, fn func(ctx context.Context, path string) error) (int64, error) {
+	var done atomic.Int64
+	workers, working := errgroup.WithContext(ctx)
+	workers.SetLimit(manyAtOnce)
 	for _, path := range paths {
-		places <- struct{}{}
-		mu.Lock()
-		failed := first != nil
-		mu.Unlock()
-		if failed || ctx.Err() != nil {
-			break
-		}
-		workers.Go(func() {
-			defer func() { <-places }()
-			err := fn(ctx, path)
-			mu.Lock()
-			defer mu.Unlock()
-			if err == nil {
-				done++
+		workers.Go(func() error {
+			if err := working.Err(); err != nil {
+				return err
 			}
-			first = cmp.Or(first, err)
+			err := fn(ctx, path) // which an error of another call does not cancel
+			if err == nil {
+				done.Add(1)
+			}
+			return err
 		})
 	}
-	workers.Wait()
-	return done, cmp.Or(first, ctx.Err())
+	err := workers.Wait()
+	return done.Load(), err
 }
