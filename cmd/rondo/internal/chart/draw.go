@@ -1,6 +1,10 @@
 package chart
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // Draw draws a chart. A size below the least one is widened to that.
 func Draw(c *Chart) *Grid {
@@ -121,11 +125,7 @@ func (c *Chart) series(n int) []columns {
 }
 
 func unknown(n int) []float64 {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = math.NaN()
-	}
-	return out
+	return slices.Repeat([]float64{math.NaN()}, n)
 }
 
 // extent returns the least and the greatest known value. For a logarithmic axis only positive
@@ -163,7 +163,7 @@ func (c *Chart) line(d *dots, s *scale, series []columns, i int) {
 		case !drawn:
 			d.set(x, row, m)
 		case c.dashed(i, x) || row-last > d.perY/2 || last-row > d.perY/2: // steep parts have no dashes
-			d.span(x, last+sign(row-last), row, m)
+			d.span(x, last+cmp.Compare(row, last), row, m)
 		}
 		last, drawn = row, ok
 	}
@@ -177,16 +177,6 @@ func (c *Chart) base(s *scale, series []columns, i, x int) int {
 	}
 	if row, ok := s.row(below); ok {
 		return max(0, min(row, s.rows-1))
-	}
-	return 0
-}
-
-func sign(n int) int {
-	switch {
-	case n > 0:
-		return 1
-	case n < 0:
-		return -1
 	}
 	return 0
 }

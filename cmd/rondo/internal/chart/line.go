@@ -11,9 +11,6 @@ type Rows struct {
 	Values []float64
 }
 
-// Len returns the number of rows.
-func (r *Rows) Len() int { return len(r.Values) }
-
 // A Merge says what a dot column shows of several rows.
 type Merge int
 
@@ -49,7 +46,7 @@ func (r *Rows) columns(start, end int64, n int, merge Merge) []float64 {
 func (r *Rows) between(from, to float64, merge Merge) float64 {
 	out, weight := math.NaN(), 0.0
 	first := max(0, int(math.Floor((from-float64(r.Start))/float64(r.Step))))
-	for i := first; i < r.Len(); i++ {
+	for i := first; i < len(r.Values); i++ {
 		begin := float64(r.Start) + float64(i)*float64(r.Step)
 		if begin >= to {
 			break

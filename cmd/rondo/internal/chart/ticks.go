@@ -53,12 +53,7 @@ func newScale(c *Chart, lowest, highest float64, rows, cells int) *scale {
 	if highest < 0 && highest > 0.6*lowest || c.Stack && highest < 0 {
 		highest = 0
 	}
-	if c.Lower != nil {
-		lowest = *c.Lower
-	}
-	if c.Upper != nil {
-		highest = *c.Upper
-	}
+	lowest, highest = asked(c.Lower, lowest), asked(c.Upper, highest)
 	if lowest >= highest { // a constant, or a limit beyond all values
 		room := math.Max(math.Abs(highest)*0.1, 1e-12)
 		if highest == 0 {
@@ -73,29 +68,26 @@ func newScale(c *Chart, lowest, highest float64, rows, cells int) *scale {
 	}
 	s.step = s.nice((highest - lowest) / math.Max(1, float64(cells)/3))
 	half := s.step / 2
-	s.lower, s.upper = math.Floor(lowest/half+slack)*half, math.Ceil(highest/half-slack)*half
-	if c.Lower != nil {
-		s.lower = lowest
-	}
-	if c.Upper != nil {
-		s.upper = highest
-	}
+	s.lower = asked(c.Lower, math.Floor(lowest/half+slack)*half)
+	s.upper = asked(c.Upper, math.Ceil(highest/half-slack)*half)
 	return s
 }
 
+// asked returns a limit that was asked for; otherwise if none was.
+func asked(limit *float64, otherwise float64) float64 {
+	if limit != nil {
+		return *limit
+	}
+	return otherwise
+}
+
 func (s *scale) logarithmic(c *Chart, lowest, highest float64, cells int) *scale {
-	if c.Lower != nil && *c.Lower > 0 {
-		lowest = *c.Lower
-	}
-	if c.Upper != nil && *c.Upper > 0 {
-		highest = *c.Upper
-	}
 	s.lower, s.upper = math.Floor(math.Log10(lowest)+1e-9), math.Ceil(math.Log10(highest)-1e-9)
-	if c.Lower != nil && *c.Lower > 0 {
-		s.lower = math.Log10(lowest)
+	if lower := asked(c.Lower, 0); lower > 0 {
+		s.lower = math.Log10(lower)
 	}
-	if c.Upper != nil && *c.Upper > 0 {
-		s.upper = math.Log10(highest)
+	if upper := asked(c.Upper, 0); upper > 0 {
+		s.upper = math.Log10(upper)
 	}
 	if s.upper <= s.lower {
 		s.upper = s.lower + 1
