@@ -8,6 +8,7 @@ package text
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -94,18 +95,9 @@ func escape(s string, lines bool) string {
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case lines && (r == '\n' || r == '\t'), !IsControl(r):
 			b.WriteString(s[i : i+n])
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r <= 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
 		}
 		i += n
 	}

@@ -9,7 +9,7 @@ import (
 // TestTerminalIsNotCommanded: what is printed on a terminal is shown, not obeyed, in whatever
 // pieces it is written.
 func TestTerminalIsNotCommanded(t *testing.T) {
-	const in, want = "größe\t1\n\x1b]0;title\a \u009b31m\xff 温\r\n", "größe\t1\n" + `\x1b]0;title\x07 \u009b31m\xff` + " 温" + `\r` + "\n"
+	const in, want = "größe\t1\n\x1b]0;title\a \u009b31m\xff 温\r\n", "größe\t1\n" + `\x1b]0;title\a \u009b31m\xff` + " 温" + `\r` + "\n"
 	for _, piece := range []int{1, 2, 3, len(in)} {
 		var out bytes.Buffer
 		term := &terminal{w: &out}
