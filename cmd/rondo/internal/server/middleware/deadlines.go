@@ -68,43 +68,57 @@ func readBody(c *http.ResponseController, r *http.Request, most int64, p Pace, h
 
 // A pacedWriter passes the output of a handler to the client, as fast as the client reads but not
 // slower than pace. The handler's work is done when it writes the first byte; begun is then called,
-// which gives the place of the request to another one.
+// which gives the place of the request to another one. A stream writes a message at a time: a
+// deadline holds while a message is being sent, and not between two.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	pace    Pace
-	begun   func()
-	start   time.Time // of the first Write
-	written int64
+	begun   func()    // nil: the output is a stream
+	start   time.Time // of the first Write; of a stream, of the last
+	written int64     // since
 }
 
 // Unwrap returns the underlying writer, for http.ResponseController.
 func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Flush sends what is buffered.
-func (w *pacedWriter) Flush() { _ = w.control.Flush() }
+func (w *pacedWriter) Flush() {
+	if w.begun != nil {
+		_ = w.control.Flush()
+		return
+	}
+	_ = w.control.SetWriteDeadline(w.pace.deadline(time.Now(), pieceBytes))
+	if w.control.Flush() == nil {
+		_ = w.control.SetWriteDeadline(time.Time{})
+	}
+}
 
 // Write writes p in pieces, each with a deadline of its own.
 func (w *pacedWriter) Write(p []byte) (written int, err error) {
-	if w.start.IsZero() {
+	switch {
+	case w.begun == nil:
+		w.start, w.written = time.Now(), 0
+	case w.start.IsZero():
 		w.start = time.Now()
 		w.begun()
 	}
 	for {
 		piece := p[written:min(written+pieceBytes, len(p))]
+		w.written += int64(len(piece))
 		_ = w.control.SetWriteDeadline(w.pace.deadline(w.start, w.written))
 		n, err := w.ResponseWriter.Write(piece)
 		written += n
-		w.written += int64(n)
 		if err != nil || written == len(p) {
 			return written, err
 		}
 	}
 }
 
-// end sets the write deadline of an answer without a body, whose head has not been sent yet.
+// end sets the write deadline of what has not been sent yet: the head of an answer without a body,
+// or the end of a stream.
 func (w *pacedWriter) end() {
-	if w.start.IsZero() {
+	if w.begun == nil || w.start.IsZero() {
 		_ = w.control.SetWriteDeadline(w.pace.deadline(time.Now(), 0))
 	}
 }
@@ -171,9 +185,9 @@ func (m *Handler) stream(c *http.ResponseController, w http.ResponseWriter, r *h
 		r.Body = b
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	out := &streamWriter{ResponseWriter: w, control: c, pace: m.Read}
+	out := &pacedWriter{ResponseWriter: w, control: c, pace: m.Read}
 	h.ServeHTTP(out, r)
-	_ = c.SetWriteDeadline(out.pace.deadline(time.Now(), 0)) // for the end of the answer
+	out.end()
 }
 
 // A streamBody is the body of a request whose client streams. Each piece of it may take as long as
@@ -207,36 +221,4 @@ func (b *streamBody) Read(p []byte) (int, error) {
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
 	return n, err
-}
-
-// A streamWriter passes the messages of a stream to its client. A deadline holds while something is
-// being sent, and not between two messages.
-type streamWriter struct {
-	http.ResponseWriter
-	control *http.ResponseController
-	pace    Pace
-}
-
-// Unwrap returns the underlying writer, for http.ResponseController.
-func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// Write writes p in pieces, each with a deadline of its own.
-func (w *streamWriter) Write(p []byte) (written int, err error) {
-	for {
-		piece := p[written:min(written+pieceBytes, len(p))]
-		_ = w.control.SetWriteDeadline(w.pace.deadline(time.Now(), int64(len(piece))))
-		n, err := w.ResponseWriter.Write(piece)
-		written += n
-		if err != nil || written == len(p) {
-			return written, err
-		}
-	}
-}
-
-// Flush sends what is buffered.
-func (w *streamWriter) Flush() {
-	_ = w.control.SetWriteDeadline(w.pace.deadline(time.Now(), pieceBytes))
-	if w.control.Flush() == nil {
-		_ = w.control.SetWriteDeadline(time.Time{})
-	}
 }
