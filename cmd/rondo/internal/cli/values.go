@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -118,6 +119,14 @@ func AddFormats(cmd *cobra.Command, format *string, formats []string) {
 		c.of = []string{"json"} // -o behind it takes no other
 		return c.Set("json")
 	})
+}
+
+// Printing makes run what a command does, and adds the flag that chooses one of some formats for it.
+func Printing(cmd *cobra.Command, formats []string, run func(ctx context.Context, format string, args []string) error) *cobra.Command {
+	var format string
+	AddFormats(cmd, &format, formats)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), format, args) }
+	return cmd
 }
 
 // HintMonths explains times whose months were probably meant as minutes.

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,8 +12,7 @@ import (
 )
 
 func NewCompact(c *cli.Factory) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return cli.Printing(&cobra.Command{
 		Use:   "compact",
 		Short: "Give free space in the database's file back to the file system",
 		Long: `Make the database's file as small as what it holds, and print its size before and after, in bytes, and the
@@ -26,20 +26,17 @@ and the next start removes the half-made copy.
 
 rondo stats tells database_bytes and database_free_bytes.`,
 		Args: cli.Takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			t, err := here(c, "compact")
-			if err != nil {
-				return err
-			}
-			done, err := core.Compact(cmd.Context(), t.DB, core.Options{})
-			if err != nil {
-				return err
-			}
-			w := table.New(c.Stdout, format, "before", "after", "seconds")
-			w.Row(done.Before, done.After, done.Took.Round(time.Millisecond).Seconds())
-			return w.Close()
-		},
-	}
-	cli.AddOutput(cmd, &format)
-	return cmd
+	}, table.Formats, func(ctx context.Context, format string, _ []string) error {
+		t, err := here(c, "compact")
+		if err != nil {
+			return err
+		}
+		done, err := core.Compact(ctx, t.DB, core.Options{})
+		if err != nil {
+			return err
+		}
+		w := table.New(c.Stdout, format, "before", "after", "seconds")
+		w.Row(done.Before, done.After, done.Took.Round(time.Millisecond).Seconds())
+		return w.Close()
+	})
 }

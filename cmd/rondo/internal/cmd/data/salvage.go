@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -12,8 +13,7 @@ import (
 )
 
 func NewSalvage(c *cli.Factory) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return cli.Printing(&cobra.Command{
 		Use:   "salvage OLD NEW",
 		Short: "Copy what can be read of a damaged database into a new one",
 		Long: `Copy every series that can be read of the database in the folder OLD, and of its log, with rows, state, labels, metadata and notes, into
@@ -22,19 +22,16 @@ A series whose state cannot be read begins at the end of its newest stored row. 
 be read, or that may mean another series because the series it meant is lost. It prints how many series were copied, and a line for
 whatever was left out. No server may run on OLD.`,
 		Args: cli.Takes(2, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !backend.IsDatabase(args[0]) {
-				return fmt.Errorf("there is no database in %s", args[0])
-			}
-			got, err := core.Salvage(cmd.Context(), args[0], args[1], core.Options{})
-			if err != nil {
-				return err
-			}
-			w := table.New(c.Stdout, format, "what", "details")
-			salvagedRows(w, got)
-			return w.Close()
-		},
-	}
-	cli.AddOutput(cmd, &format)
-	return cmd
+	}, table.Formats, func(ctx context.Context, format string, args []string) error {
+		if !backend.IsDatabase(args[0]) {
+			return fmt.Errorf("there is no database in %s", args[0])
+		}
+		got, err := core.Salvage(ctx, args[0], args[1], core.Options{})
+		if err != nil {
+			return err
+		}
+		w := table.New(c.Stdout, format, "what", "details")
+		salvagedRows(w, got)
+		return w.Close()
+	})
 }

@@ -2,6 +2,7 @@ package data
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -25,20 +26,17 @@ func NewWAL(c *cli.Factory) *cobra.Command {
 }
 
 func newWALDump(c *cli.Factory) *cobra.Command {
-	var format string
 	var from uint64
-	cmd := &cobra.Command{
+	cmd := cli.Printing(&cobra.Command{
 		Use:   "dump [FOLDER]",
 		Short: "Print the records of the log",
 		Long: `Print a line for each record of the log in the database, or in FOLDER: position, segment, offset of its block,
 length and kind. It reads beside a running server, without lock, and tells the damage where it meets it.`,
 		Args: cli.Takes(0, 1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return readLog(c, args, func(l *wal.Log) error { return dumpLog(c, l, wal.Pos(from), format) })
-		},
-	}
+	}, table.Formats, func(_ context.Context, format string, args []string) error {
+		return readLog(c, args, func(l *wal.Log) error { return dumpLog(c, l, wal.Pos(from), format) })
+	})
 	cmd.Flags().Uint64Var(&from, "from", 0, "the first `position` to print (0: the first there is)")
-	cli.AddOutput(cmd, &format)
 	return cmd
 }
 
@@ -88,19 +86,15 @@ func dumpLog(c *cli.Factory, l *wal.Log, from wal.Pos, format string) error {
 }
 
 func newWALSegments(c *cli.Factory) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return cli.Printing(&cobra.Command{
 		Use:   "segments [FOLDER]",
 		Short: "Print the segments of the log",
 		Long: `Print a line for each segment of the log in the database, or in FOLDER: id, first and last position, length, salt, and whether its
 file was another segment before. The last line is the log's mark: the newest segment, and up to which position and offset all is durable. It reads beside a running server, without lock, and tells what is wrong with the log's end.`,
 		Args: cli.Takes(0, 1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return readLog(c, args, func(l *wal.Log) error { return dumpSegments(c, l, format) })
-		},
-	}
-	cli.AddOutput(cmd, &format)
-	return cmd
+	}, table.Formats, func(_ context.Context, format string, args []string) error {
+		return readLog(c, args, func(l *wal.Log) error { return dumpSegments(c, l, format) })
+	})
 }
 
 func dumpSegments(c *cli.Factory, l *wal.Log, format string) error {

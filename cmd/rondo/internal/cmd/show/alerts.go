@@ -2,6 +2,7 @@ package show
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,31 +31,28 @@ state, VALUE the expression's when it was true last. All formats but the table h
 const mostAlerts = 10_000
 
 func NewAlerts(c *cli.Factory) *cobra.Command {
-	var format string
 	var firing bool
-	cmd := &cobra.Command{
+	cmd := cli.Printing(&cobra.Command{
 		Use:   "alerts",
 		Short: "List the alerts of a server's rules",
 		Long:  alertsHelp,
 		Args:  cli.Takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.Target().Ask(cmd.Context(), func(server *rpc.Client) error {
-				answer, err := server.Alerts(cmd.Context(), &rondov1.AlertsRequest{Limit: mostAlerts})
-				if err != nil {
-					return cli.WithoutPrefix(err)
-				}
-				if err := printAlerts(c, format, answer, firing); err != nil {
-					return err
-				}
-				if firing && answer.GetFiring() > 0 {
-					return cli.ExitError(1)
-				}
-				return nil
-			})
-		},
-	}
+	}, table.Formats, func(ctx context.Context, format string, _ []string) error {
+		return c.Target().Ask(ctx, func(server *rpc.Client) error {
+			answer, err := server.Alerts(ctx, &rondov1.AlertsRequest{Limit: mostAlerts})
+			if err != nil {
+				return cli.WithoutPrefix(err)
+			}
+			if err := printAlerts(c, format, answer, firing); err != nil {
+				return err
+			}
+			if firing && answer.GetFiring() > 0 {
+				return cli.ExitError(1)
+			}
+			return nil
+		})
+	})
 	cmd.Flags().BoolVar(&firing, "firing", false, "only alerts that fire; the exit code is 1 if there is one")
-	cli.AddOutput(cmd, &format)
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package show
 
 import (
 	"cmp"
+	"context"
 	"strings"
 	"time"
 
@@ -18,40 +19,36 @@ const metadataHelp = `Print what is known of paths beside their numbers, in orde
 descriptions and what else a protocol says, and after how many seconds of silence a path expires. PREFIX is of the path.`
 
 func NewMetadata(c *cli.Factory) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return cli.Printing(&cobra.Command{
 		Use:               "metadata [PREFIX]",
 		Short:             "Print texts, units and descriptions kept beside the numbers",
 		Long:              metadataHelp,
 		Args:              cli.Takes(0, 1),
 		ValidArgsFunction: c.CompleteOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.Target().Read(cmd.Context(), func(db *backend.Database) error {
-				w := table.New(c.Stdout, format, "path", "time", "text", "expire", "expired", "attributes")
-				req := &rondov1.MetadataRequest{Prefix: strings.Join(args, "")}
-				for more := true; more; more = req.GetPage() != "" {
-					answer, err := db.API().Metadata(cmd.Context(), req)
-					if err != nil {
-						return cmp.Or(err, w.Close())
-					}
-					for _, m := range answer.GetMetadata() {
-						metadataRow(w, m)
-					}
-					req.Page = answer.GetNextPage()
+	}, table.Formats, func(ctx context.Context, format string, args []string) error {
+		return c.Target().Read(ctx, func(db *backend.Database) error {
+			w := table.New(c.Stdout, format, "path", "time", "text", "expire", "expired", "attributes")
+			req := &rondov1.MetadataRequest{Prefix: strings.Join(args, "")}
+			for more := true; more; more = req.GetPage() != "" {
+				answer, err := db.API().Metadata(ctx, req)
+				if err != nil {
+					return cmp.Or(err, w.Close())
 				}
-				return w.Close()
-			})
-		},
-	}
-	cli.AddOutput(cmd, &format)
-	return cmd
+				for _, m := range answer.GetMetadata() {
+					at := time.UnixMicro(m.GetTimeUs()).UTC().Format(time.RFC3339Nano)
+					w.Row(m.GetPath(), at, m.GetText(), m.GetExpire(), m.GetExpired(), strings.Join(words(m.GetAttributes()), " "))
+				}
+				req.Page = answer.GetNextPage()
+			}
+			return w.Close()
+		})
+	})
 }
 
-func metadataRow(w *table.Writer, m *typesv1.Metadata) {
-	attributes := make([]string, len(m.GetAttributes()))
-	for i, a := range m.GetAttributes() {
-		attributes[i] = a.GetName() + "=" + a.GetValue()
+// words returns labels as NAME=VALUE.
+func words(ls []*typesv1.Label) (out []string) {
+	for _, l := range ls {
+		out = append(out, l.GetName()+"="+l.GetValue())
 	}
-	at := time.UnixMicro(m.GetTimeUs()).UTC().Format(time.RFC3339Nano)
-	w.Row(m.GetPath(), at, m.GetText(), m.GetExpire(), m.GetExpired(), strings.Join(attributes, " "))
+	return out
 }

@@ -2,6 +2,7 @@ package show
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -17,25 +18,21 @@ import (
 )
 
 func NewStats(c *cli.Factory) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return cli.Printing(&cobra.Command{
 		Use:   "stats",
 		Short: "Print the store's counters",
 		Long: `Print what the store has counted since it was opened, and how large it is. Numbers are exact with -o json, jsonl, csv
 or tsv, where the name of a counter ends in its unit.`,
 		Args: cli.Takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.Target().Read(cmd.Context(), func(db *backend.Database) error {
-				answer, err := db.API().Stats(cmd.Context(), &rondov1.StatsRequest{})
-				if err != nil {
-					return err
-				}
-				return printStats(c, format, answer)
-			})
-		},
-	}
-	cli.AddOutput(cmd, &format)
-	return cmd
+	}, table.Formats, func(ctx context.Context, format string, _ []string) error {
+		return c.Target().Read(ctx, func(db *backend.Database) error {
+			answer, err := db.API().Stats(ctx, &rondov1.StatsRequest{})
+			if err != nil {
+				return err
+			}
+			return printStats(c, format, answer)
+		})
+	})
 }
 
 func printStats(c *cli.Factory, format string, m *rondov1.StatsResponse) error {

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -24,31 +25,27 @@ const statusHelp = `Say how a server does: what is wrong, since when and what to
 Rates are of the last minute. JSON is the answer of the RPC's method Status, with the senders, too.`
 
 func NewStatus(c *cli.Factory) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return cli.Printing(&cobra.Command{
 		Use:   "status",
 		Short: "Say how a server does, and what is wrong",
 		Long:  statusHelp,
 		Args:  cli.Takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.Target().Ask(cmd.Context(), func(server *rpc.Client) error {
-				answer, err := server.Status(cmd.Context(), &rondov1.StatusRequest{})
-				if err != nil {
-					return cli.WithoutPrefix(err)
-				}
-				if format == table.Formats[0] {
-					return printStatus(c, answer)
-				}
-				b, err := protojson.MarshalOptions{Multiline: true}.Marshal(answer)
-				if err == nil {
-					_, err = fmt.Fprintf(c.Stdout, "%s\n", b)
-				}
-				return err
-			})
-		},
-	}
-	cli.AddFormats(cmd, &format, table.Formats[:2])
-	return cmd
+	}, table.Formats[:2], func(ctx context.Context, format string, _ []string) error {
+		return c.Target().Ask(ctx, func(server *rpc.Client) error {
+			answer, err := server.Status(ctx, &rondov1.StatusRequest{})
+			if err != nil {
+				return cli.WithoutPrefix(err)
+			}
+			if format == table.Formats[0] {
+				return printStatus(c, answer)
+			}
+			b, err := protojson.MarshalOptions{Multiline: true}.Marshal(answer)
+			if err == nil {
+				_, err = fmt.Fprintf(c.Stdout, "%s\n", b)
+			}
+			return err
+		})
+	})
 }
 
 func printStatus(c *cli.Factory, m *rondov1.StatusResponse) error {

@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -30,11 +31,7 @@ func (v *view) header(b *strings.Builder) {
 	d := s.GetDefinition()
 	fmt.Fprintf(b, "%s\n  updated  %s, %s\n", cli.OneLine(s.GetPath()), cli.Stamp(last, v.location), ago(v.Now(), last))
 	if len(s.GetLabels()) > 0 {
-		var labels []string
-		for _, l := range s.GetLabels() {
-			labels = append(labels, l.GetName()+"="+l.GetValue())
-		}
-		fmt.Fprintf(b, "  labels   %s\n", cli.OneLine(strings.Join(labels, " ")))
+		fmt.Fprintf(b, "  labels   %s\n", cli.OneLine(strings.Join(words(s.GetLabels()), " ")))
 	}
 	aboutPath(b, v.info.GetMetadata())
 	fmt.Fprintf(b, "  sources  %s\n", strings.Join(kinds(d.GetDs()), ", "))
@@ -69,7 +66,7 @@ func kinds(sources []string) []string {
 
 // retentions describes archives in plain words, and lists functions with the same rows together.
 func retentions(step int64, archives []string) []string {
-	var functions, kept []string
+	var functions, kept, names []string
 	rows := make(map[string]string) // by function
 	for _, text := range archives {
 		a, err := rra.ParseArchive(text, step)
@@ -84,19 +81,15 @@ func retentions(step int64, archives []string) []string {
 			rows[name] += ", " + a.Retention(step)
 		}
 	}
-	for i, name := range functions {
-		if rows[name] == "" {
-			continue // listed with an earlier function
+	for _, name := range functions {
+		if i := slices.Index(kept, rows[name]); i >= 0 {
+			names[i] += " " + name
+		} else {
+			names, kept = append(names, name), append(kept, rows[name])
 		}
-		var names strings.Builder
-		names.WriteString(name)
-		for _, other := range functions[i+1:] {
-			if rows[other] == rows[name] {
-				names.WriteString(" " + other)
-				rows[other] = ""
-			}
-		}
-		kept = append(kept, names.String()+" "+rows[name])
+	}
+	for i := range kept {
+		kept[i] = names[i] + " " + kept[i]
 	}
 	return kept
 }
