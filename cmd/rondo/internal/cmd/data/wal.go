@@ -13,6 +13,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -112,18 +113,18 @@ func dumpSegments(c *cli.Factory, l *wal.Log, format string) error {
 	return cmp.Or(w.Close(), l.Whole())
 }
 
-// recordKinds are the names of the engine's records, by their first byte (docs/format.md).
+// recordKinds are the names of the engine's records (docs/format.md).
 var recordKinds = map[byte]string{
-	1:  "samples",
-	2:  "create",
-	3:  "drop",
-	4:  "rename",
-	5:  "note",
-	6:  "settings",
-	7:  "barrier",
-	8:  "metadata",
-	9:  "labels",
-	10: "import",
+	record.KindSamples:  "samples",
+	record.KindCreate:   "create",
+	record.KindDrop:     "drop",
+	record.KindRename:   "rename",
+	record.KindNote:     "note",
+	record.KindSettings: "settings",
+	record.KindBarrier:  "barrier",
+	record.KindMetadata: "metadata",
+	record.KindRelabel:  "labels",
+	record.KindNumbered: "numbered",
 }
 
 // kindOf returns the name of a record's kind.
