@@ -1,6 +1,9 @@
 package chart
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A grid of times: the seconds between ticks, and how a tick is labelled.
 type timeGrid struct {
@@ -16,37 +19,29 @@ const (
 	day    = 24 * hour
 )
 
-var timeGrids = []timeGrid{
-	{step: 1, format: "15:04:05"},
-	{step: 2, format: "15:04:05"},
-	{step: 5, format: "15:04:05"},
-	{step: 10, format: "15:04:05"},
-	{step: 15, format: "15:04:05"},
-	{step: 30, format: "15:04:05"},
-	{step: minute, format: "15:04", day: "Jan 2"},
-	{step: 2 * minute, format: "15:04", day: "Jan 2"},
-	{step: 5 * minute, format: "15:04", day: "Jan 2"},
-	{step: 10 * minute, format: "15:04", day: "Jan 2"},
-	{step: 15 * minute, format: "15:04", day: "Jan 2"},
-	{step: 30 * minute, format: "15:04", day: "Jan 2"},
-	{step: hour, format: "15:04", day: "Jan 2"},
-	{step: 2 * hour, format: "15:04", day: "Jan 2"},
-	{step: 3 * hour, format: "15:04", day: "Jan 2"},
-	{step: 6 * hour, format: "15:04", day: "Jan 2"},
-	{step: 12 * hour, format: "15:04", day: "Jan 2"},
-	{step: day, format: "Jan 2"},
-	{step: 2 * day, format: "Jan 2"},
-	{step: 7 * day, format: "Jan 2"},
-	{step: 14 * day, format: "Jan 2"},
-	{step: 28 * day, months: 1, format: "Jan", day: "2006"},
-	{step: 59 * day, months: 2, format: "Jan", day: "2006"},
-	{step: 89 * day, months: 3, format: "Jan", day: "2006"},
-	{step: 181 * day, months: 6, format: "Jan", day: "2006"},
-	{step: 365 * day, months: 12, format: "2006"},
-	{step: 2 * 365 * day, months: 24, format: "2006"},
-	{step: 5 * 365 * day, months: 60, format: "2006"},
-	{step: 10 * 365 * day, months: 120, format: "2006"},
-	{step: 50 * 365 * day, months: 600, format: "2006"},
+var timeGrids = slices.Concat(
+	gridsOf("15:04:05", "", 1, 2, 5, 10, 15, 30),
+	gridsOf("15:04", "Jan 2", minute, 2*minute, 5*minute, 10*minute, 15*minute, 30*minute, hour, 2*hour, 3*hour, 6*hour, 12*hour),
+	gridsOf("Jan 2", "", day, 2*day, 7*day, 14*day),
+	[]timeGrid{
+		{step: 28 * day, months: 1, format: "Jan", day: "2006"},
+		{step: 59 * day, months: 2, format: "Jan", day: "2006"},
+		{step: 89 * day, months: 3, format: "Jan", day: "2006"},
+		{step: 181 * day, months: 6, format: "Jan", day: "2006"},
+		{step: 365 * day, months: 12, format: "2006"},
+		{step: 2 * 365 * day, months: 24, format: "2006"},
+		{step: 5 * 365 * day, months: 60, format: "2006"},
+		{step: 10 * 365 * day, months: 120, format: "2006"},
+		{step: 50 * 365 * day, months: 600, format: "2006"},
+	},
+)
+
+// gridsOf returns grids that differ only in their steps.
+func gridsOf(format, day string, steps ...int64) (out []timeGrid) {
+	for _, step := range steps {
+		out = append(out, timeGrid{step: step, format: format, day: day})
+	}
+	return out
 }
 
 // timeTicks returns the ticks of the time axis. Labels of ticks have at least a blank between them
