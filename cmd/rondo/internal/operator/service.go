@@ -159,22 +159,17 @@ func (s *Service) Release(ctx context.Context, req *rondov1.ReleaseRequest) (*ro
 
 // Drain moves all replicas of a node to others.
 func (s *Service) Drain(ctx context.Context, m *rondov1.DrainRequest) (*rondov1.DrainResponse, error) {
-	if err := s.admit(ctx, access.Admin); err != nil {
-		return nil, err
-	}
-	do := s.Operator.Drain
-	switch {
-	case m.GetUndo() && m.GetForget():
-		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("undo and forget contradict each other"))
-	case m.GetUndo():
-		do = s.Operator.Undrain
-	case m.GetForget():
-		do = s.Operator.Forget
-	}
-	if err := do(ctx, m.GetNode()); err != nil {
-		return nil, coded(err)
-	}
-	return &rondov1.DrainResponse{}, nil
+	return changed(ctx, s, new(rondov1.DrainResponse), func() error {
+		switch {
+		case m.GetUndo() && m.GetForget():
+			return connect.NewError(connect.CodeInvalidArgument, errors.New("undo and forget contradict each other"))
+		case m.GetUndo():
+			return s.Operator.Undrain(ctx, m.GetNode())
+		case m.GetForget():
+			return s.Operator.Forget(ctx, m.GetNode())
+		}
+		return s.Operator.Drain(ctx, m.GetNode())
+	})
 }
 
 // CheckReplicas compares replicas.
@@ -226,7 +221,9 @@ func (s *Service) CheckReplicas(ctx context.Context, req *rondov1.CheckReplicasR
 
 func coded(err error) error {
 	code := connect.CodeUnavailable
-	switch {
+	switch e := (*connect.Error)(nil); {
+	case errors.As(err, &e):
+		return err
 	case errors.Is(err, operate.ErrUnknown):
 		code = connect.CodeNotFound
 	case errors.Is(err, operate.ErrRefused):
