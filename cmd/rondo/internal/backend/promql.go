@@ -32,7 +32,7 @@ func (d *Database) PromQL(ctx context.Context, path string, form url.Values, rul
 }
 
 // PromList asks Prometheus' API for the values of a label; for the names of labels if label is "".
-func (d *Database) PromList(ctx context.Context, label string, form url.Values, rules []prom.Rule) (json.RawMessage, error) {
+func (d *Database) PromList(ctx context.Context, label string, form url.Values, rules []prom.Rule) (names []string, err error) {
 	method, path := http.MethodPost, "labels"
 	if label != "" {
 		method, path = http.MethodGet, "label/"+url.PathEscape(label)+"/values"
@@ -41,7 +41,8 @@ func (d *Database) PromList(ctx context.Context, label string, form url.Values, 
 	if err != nil {
 		return nil, err
 	}
-	return a.Data, nil
+	err = json.Unmarshal(a.Data, &names)
+	return names, err
 }
 
 func (d *Database) promQL(ctx context.Context, method, path string, form url.Values, rules []prom.Rule) (*PromAnswer, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -243,16 +244,23 @@ func (p *Picker) Labelled(ctx context.Context, labels []string) ([]string, error
 
 // All returns the paths of all pages of a list.
 func (p *Picker) All(ctx context.Context, req *rondov1.ListRequest) ([]string, error) {
-	var paths []string
+	return p.Matching(ctx, req, nil, math.MaxInt)
+}
+
+// Matching returns the paths of a list that match, with .rrd or without. It reads no more pages
+// when there are more than so many.
+func (p *Picker) Matching(ctx context.Context, req *rondov1.ListRequest, matches func(string) bool, most int) (paths []string, err error) {
 	for {
 		answer, err := p.API.List(ctx, req)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range answer.GetSeries() {
-			paths = append(paths, s.GetPath())
+			if path := s.GetPath(); matches == nil || matches(path) || matches(strings.TrimSuffix(path, ".rrd")) {
+				paths = append(paths, path)
+			}
 		}
-		if req.Page = answer.GetNextPage(); req.Page == "" {
+		if req.Page = answer.GetNextPage(); req.Page == "" || len(paths) > most {
 			return paths, nil
 		}
 	}

@@ -236,18 +236,10 @@ func (f *finder) fail(name string, err error) {
 
 // importInto imports files into a store of this process.
 func importInto(ctx context.Context, s *core.Store, o transfer.Options, items []transfer.Item, done func(transfer.Result)) error {
-	queue := make(chan transfer.Item)
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		defer close(queue)
-		for _, item := range items {
-			select {
-			case queue <- item:
-			case <-stop:
-				return
-			}
-		}
-	}()
+	queue := make(chan transfer.Item, len(items))
+	for _, item := range items {
+		queue <- item
+	}
+	close(queue)
 	return transfer.Import(ctx, s, o, queue, done)
 }

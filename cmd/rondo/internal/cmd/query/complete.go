@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
@@ -131,7 +130,7 @@ func (q *querying) complete(cmd *cobra.Command, args []string, expr string) ([]c
 }
 
 // offered asks the database what may stand at the end of an expression.
-func (q *querying) offered(ctx context.Context, db *backend.Database, u *unfinished) (names []string, err error) {
+func (q *querying) offered(ctx context.Context, db *backend.Database, u *unfinished) ([]string, error) {
 	rules, err := q.metrics()
 	if err != nil {
 		return nil, err
@@ -148,10 +147,5 @@ func (q *querying) offered(ctx context.Context, db *backend.Database, u *unfinis
 	if len(matchers) > 0 {
 		form.Set("match[]", "{"+strings.Join(matchers, ",")+"}")
 	}
-	data, err := db.PromList(ctx, label, form, rules)
-	if err != nil {
-		return nil, err
-	}
-	err = json.Unmarshal(data, &names)
-	return names, err
+	return db.PromList(ctx, label, form, rules)
 }

@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,9 +19,8 @@ import (
 // names like it. It is a hint: what fails here is left out.
 func (q *querying) explainNothing(ctx context.Context, o *backend.Database, expr string, rules []prom.Rule) {
 	e, err := parser.ParseExpr(expr)
-	data, failed := o.PromList(ctx, "__name__", nil, rules)
-	var known []string
-	if cmp.Or(err, failed) != nil || json.Unmarshal(data, &known) != nil {
+	known, failed := o.PromList(ctx, "__name__", nil, rules)
+	if cmp.Or(err, failed) != nil {
 		return
 	}
 	for _, m := range slices.Concat(parser.ExtractSelectors(e)...) {

@@ -109,22 +109,7 @@ func (f *lineFinder) matching(ctx context.Context, pattern string) error {
 
 // below returns the paths that begin with prefix and match, as many as can be drawn and one more.
 func (f *lineFinder) below(ctx context.Context, prefix string, matches func(string) bool) ([]string, error) {
-	var paths []string
-	req := &rondov1.ListRequest{Prefix: prefix, Brief: true, Limit: 10_000}
-	for {
-		answer, err := f.pick.API.List(ctx, req)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range answer.GetSeries() {
-			if matches == nil || matches(s.GetPath()) || matches(strings.TrimSuffix(s.GetPath(), ".rrd")) {
-				paths = append(paths, s.GetPath())
-			}
-		}
-		if req.Page = answer.GetNextPage(); req.Page == "" || len(paths) > cli.MostLines {
-			return paths, nil
-		}
-	}
+	return f.pick.Matching(ctx, &rondov1.ListRequest{Prefix: prefix, Brief: true, Limit: 10_000}, matches, cli.MostLines)
 }
 
 // addAll adds the data sources of several series.
