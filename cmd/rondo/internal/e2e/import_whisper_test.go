@@ -42,7 +42,7 @@ func TestImportWhisper(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		db := filepath.Join(dir, map[bool]string{false: "alone", true: "served"}[served])
 		if served {
-			rondotest.Start(t, db, "--http=127.0.0.1:0")
+			rondotest.StartDefault(t, db)
 		}
 		got := complain(t, dir, db, "import", "--labels", "site=here", "whisper")
 		for _, want := range []string{
@@ -63,7 +63,7 @@ func TestImportWhisper(t *testing.T) {
 		rondotest.Run(t, db, "info", "old/load")
 	}
 	// A sender goes on with the series.
-	d := rondotest.Start(t, filepath.Join(dir, "alone"), "--http=127.0.0.1:0", "--graphite=127.0.0.1:0")
+	d := rondotest.StartDefault(t, filepath.Join(dir, "alone"), "--graphite=127.0.0.1:0")
 	c, err := net.Dial("tcp", d.Listens["graphite"])
 	if err != nil {
 		t.Fatal(err)

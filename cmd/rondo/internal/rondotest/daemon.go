@@ -35,20 +35,22 @@ func Serve(t *testing.T, db string, args ...string) *Daemon {
 	return ServeProgram(t, "rondo", db, args...)
 }
 
-// ServeProgram is serveProcess of another build.
+// ServeProgram is Serve of another build.
 func ServeProgram(t *testing.T, program, db string, args ...string) *Daemon {
 	t.Helper()
-	return StartProgram(t, program, db, append([]string{"--http", "127.0.0.1:0", "--collectd", "", "--gmetric", "", "--rrdcached", ""}, args...)...)
+	return start(t, program, db, append([]string{"--http", "127.0.0.1:0", "--collectd", "", "--gmetric", "", "--rrdcached", ""}, args...)...)
 }
 
-// Start starts a server on the folder db and returns when it is ready.
-func Start(t *testing.T, db string, args ...string) *Daemon {
+// StartDefault starts a server on the folder db that listens where it does by default, at ports of
+// its own.
+func StartDefault(t *testing.T, db string, args ...string) *Daemon {
 	t.Helper()
-	return StartProgram(t, "rondo", db, args...)
+	const anyPort = "127.0.0.1:0"
+	return start(t, "rondo", db, append([]string{"--http", anyPort, "--collectd", anyPort, "--gmetric", anyPort}, args...)...)
 }
 
-// StartProgram is startServer of another build.
-func StartProgram(t *testing.T, program, db string, args ...string) *Daemon {
+// start starts a server on the folder db and returns when it is ready.
+func start(t *testing.T, program, db string, args ...string) *Daemon {
 	t.Helper()
 	d := &Daemon{DB: db, Listens: make(map[string]string), Done: make(chan struct{})}
 	d.Cmd = exec.Command(program, append([]string{"serve", "--db", db}, args...)...)
@@ -155,14 +157,6 @@ func (d *Daemon) Post(t *testing.T, path, contentType, body string) []byte {
 		t.Fatalf("%s: %s %s, %v", path, r.Status, text, err)
 	}
 	return text
-}
-
-// StartDefault starts a server on the folder db that listens where it does by default, at ports of
-// its own.
-func StartDefault(t *testing.T, db string) *Daemon {
-	t.Helper()
-	const anyPort = "127.0.0.1:0"
-	return Start(t, db, "--http", anyPort, "--collectd", anyPort, "--gmetric", anyPort)
 }
 
 // Patience is how long a test waits for what must happen.

@@ -61,27 +61,26 @@ func (m *manager) start(w Ways, fail context.CancelCauseFunc) error {
 	return nil
 }
 
-// check returns a mistake in the settings of r, before anything is opened. It checks a receiver
+// Check returns a mistake in the settings of r, before anything is opened. It checks a receiver
 // that is off, too: otherwise the mistake would show only when it is turned on.
-func (s *server) check(r Receiver) error {
+func (r Receiver) Check(c receivers.Config) error {
 	if r.Protocol.Check == nil {
 		return nil
 	}
-	if err := r.Protocol.Check(s.settings(r)); err != nil {
+	if err := r.Protocol.Check(c); err != nil {
 		return fmt.Errorf("receiver %s: %w", r.Protocol.Name, err)
 	}
 	return nil
 }
 
+// ReadsFiles reports whether r has files to receive from.
+func (r Receiver) ReadsFiles(c receivers.Config) bool {
+	return r.Protocol.Enabled != nil && r.Protocol.Enabled(c)
+}
+
 // enabled reports whether r has an address or files to receive from.
 func (s *server) enabled(r Receiver) bool {
-	switch {
-	case r.Address.Addr != "" || len(s.activated[r.Protocol.Name]) > 0:
-		return true
-	case r.Protocol.Enabled == nil:
-		return false
-	}
-	return r.Protocol.Enabled(s.settings(r))
+	return r.Address.Addr != "" || len(s.activated[r.Protocol.Name]) > 0 || r.ReadsFiles(s.settings(r))
 }
 
 func (s *server) settings(r Receiver) receivers.Config {
@@ -121,7 +120,7 @@ func (m *manager) open(r Receiver) error {
 			return err
 		}
 		c.Address = "" // the receiver works without the default address, because it reads files
-		if r.Protocol.Enabled == nil || !r.Protocol.Enabled(c) {
+		if !r.ReadsFiles(c) {
 			return nil
 		}
 		if rec, err = r.Protocol.New(c, m.unanswered); err != nil {
@@ -229,7 +228,7 @@ func (m *manager) tellChanged(all []Setting) {
 }
 
 func (m *manager) replace(old *run, r Receiver) error {
-	if err := m.check(r); err != nil {
+	if err := r.Check(m.settings(r)); err != nil {
 		return err
 	}
 	if old == nil {

@@ -19,7 +19,7 @@ import (
 // database behind, because commands would then use it.
 func (s *server) validate() error {
 	for _, r := range s.Ways.Receivers {
-		if err := s.check(r); err != nil {
+		if err := r.Check(s.settings(r)); err != nil {
 			return err
 		}
 		if r.Address.Addr != "" && len(r.Protocol.Sockets()) > 0 {
@@ -101,7 +101,7 @@ func (s *server) free() error {
 		}
 		c := s.settings(r)
 		c.Address = ""
-		if r.Address.Named || r.Address.Addr == "" || r.Protocol.Enabled != nil && r.Protocol.Enabled(c) {
+		if r.Address.Named || r.Address.Addr == "" || r.ReadsFiles(c) {
 			return nil // a named address fails by itself, and files can be read without an address
 		}
 		if n := r.Protocol.Sockets(); len(n) > 0 && tryAll(n, r.Address.Addr) == nil {

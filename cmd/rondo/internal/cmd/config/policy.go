@@ -317,16 +317,10 @@ func (p *policy) problems(ways server.Ways) (found []problem, err error) {
 	var on []server.Receiver
 	for _, r := range ways.Receivers {
 		c := configOf(r)
-		if r.Protocol.Check != nil {
-			if err := r.Protocol.Check(c); err != nil {
-				return nil, fmt.Errorf("receiver %s: %w", r.Protocol.Name, err)
-			}
+		if err := r.Check(c); err != nil {
+			return nil, err
 		}
-		enabled := c.Address != ""
-		if r.Protocol.Enabled != nil {
-			enabled = r.Protocol.Enabled(c)
-		}
-		if enabled {
+		if c.Address != "" || r.ReadsFiles(c) {
 			on = append(on, r)
 		}
 	}
