@@ -140,11 +140,11 @@ func (r *Rule) parse(n *yaml.Node) *Error {
 			return &Error{line: key.Line, Err: fmt.Errorf("key %q is there twice", key.Value)}
 		}
 		r.lines[key.Value] = key.Line
-		read := r.reader(key.Value)
-		if read == nil {
+		known, err := r.set(key.Value, target(value))
+		if !known {
 			return &Error{line: key.Line, Err: fmt.Errorf("unknown key %q", key.Value)}
 		}
-		if err := read(target(value)); err != nil {
+		if err != nil {
 			return &Error{Field: key.Value, line: key.Line, Err: err}
 		}
 	}
@@ -152,86 +152,72 @@ func (r *Rule) parse(n *yaml.Node) *Error {
 	return nil
 }
 
-// reader returns the function that reads the field of a key, or nil if the key is unknown.
-func (r *Rule) reader(key string) func(*yaml.Node) error {
+// set reads the field of a key. known is false if there is no such field.
+func (r *Rule) set(key string, n *yaml.Node) (known bool, err error) {
 	switch key {
 	case sink.FieldPath:
-		return readText(&r.Path)
+		r.Path, err = scalar(n)
 	case sink.FieldLabels:
-		return r.readLabels
+		r.Labels, err = labels(n)
 	case sink.FieldStep:
-		return readDuration(&r.Step)
+		r.Step, err = duration(n)
 	case sink.FieldHeartbeat:
-		return readDuration(&r.Heartbeat)
+		r.Heartbeat, err = duration(n)
 	case sink.FieldArchives:
-		return readList(&r.Archives, "archives")
+		r.Archives, err = list(n, "archives")
 	case sink.FieldSources:
-		return readList(&r.Sources, "data sources")
+		r.Sources, err = list(n, "data sources")
 	case sink.FieldExpire:
-		return r.readExpire
-	}
-	return nil
-}
-
-func readText(to *string) func(*yaml.Node) error {
-	return func(n *yaml.Node) (err error) {
-		*to, err = scalar(n)
-		return err
-	}
-}
-
-func readDuration(to *int64) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		s, err := scalar(n)
-		if err != nil {
-			return err
+		if n.Kind == yaml.ScalarNode && n.Value == never {
+			r.Expire = -1
+		} else {
+			r.Expire, err = duration(n)
 		}
-		*to, err = ParseDuration(s)
-		return err
+	default:
+		return false, nil
 	}
+	return true, err
 }
 
-func (r *Rule) readExpire(n *yaml.Node) error {
-	if s, err := scalar(n); err == nil && s == never {
-		r.Expire = -1
-		return nil
+func duration(n *yaml.Node) (int64, error) {
+	s, err := scalar(n)
+	if err != nil {
+		return 0, err
 	}
-	return readDuration(&r.Expire)(n)
+	return ParseDuration(s)
 }
 
-func (r *Rule) readLabels(n *yaml.Node) error {
+func labels(n *yaml.Node) (map[string]string, error) {
 	if n.Kind != yaml.MappingNode {
-		return errors.New("want names and patterns")
+		return nil, errors.New("want names and patterns")
 	}
-	r.Labels = make(map[string]string, len(n.Content)/2)
+	out := make(map[string]string, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i].Value
 		pattern, err := scalar(target(n.Content[i+1]))
 		if err != nil {
-			return fmt.Errorf("%q: %w", name, err)
+			return nil, fmt.Errorf("%q: %w", name, err)
 		}
-		if _, ok := r.Labels[name]; ok {
-			return fmt.Errorf("label %q is there twice", name)
+		if _, ok := out[name]; ok {
+			return nil, fmt.Errorf("label %q is there twice", name)
 		}
-		r.Labels[name] = pattern
+		out[name] = pattern
 	}
-	return nil
+	return out, nil
 }
 
-func readList(to *[]string, of string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-			return fmt.Errorf("want a list of %s", of)
-		}
-		for _, v := range n.Content {
-			s, err := scalar(target(v))
-			if err != nil {
-				return err
-			}
-			*to = append(*to, s)
-		}
-		return nil
+func list(n *yaml.Node, of string) (out []string, err error) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		return nil, fmt.Errorf("want a list of %s", of)
 	}
+	for _, v := range n.Content {
+		s, err := scalar(target(v))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
 }
 
 // ParseDuration reads seconds, as a number or with one of the units s m h d w M (31 days) y (366
