@@ -184,20 +184,24 @@ func (c *Config) setRoles(s *rondoSection) error {
 func (c *Config) knowsUsers() bool { return len(c.passwords)+len(c.tokens)+len(c.certs) > 0 }
 
 func (g *grant) user(name string) (*access.User, error) {
-	u := &access.User{Name: name}
-	var err error
-	if u.Role, err = access.ParseRole(g.Role); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	role, folders, err := g.rights(name)
+	if err == nil && name == "" {
+		err = errors.New("a name is missing")
+	}
+	return &access.User{Name: name, Role: role, Folders: folders}, err
+}
+
+// rights returns what somebody may do. The error names them.
+func (g *grant) rights(name string) (role access.Role, folders []string, err error) {
+	if role, err = access.ParseRole(g.Role); err != nil {
+		return role, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if g.Prefixes != nil {
-		if u.Folders, err = access.Folders(g.Prefixes); err != nil {
-			return nil, fmt.Errorf("%s: prefixes: %w", name, err)
+		if folders, err = access.Folders(g.Prefixes); err != nil {
+			return role, nil, fmt.Errorf("%s: prefixes: %w", name, err)
 		}
 	}
-	if name == "" {
-		return nil, errors.New("a name is missing")
-	}
-	return u, nil
+	return role, folders, nil
 }
 
 func (c *Config) addToken(t *tokenSection) error {
@@ -256,19 +260,11 @@ func (c *Config) setCertificates(rules []certificateSection) error {
 
 func (c *Config) setListeners(all map[string]listenerSection) error {
 	for name, s := range all {
-		l := Listener{Role: access.Admin, TLS: s.TLS}
-		var err error
-		if s.Role != "" {
-			if l.Role, err = access.ParseRole(s.Role); err != nil {
-				return fmt.Errorf("listeners: %s: %w", name, err)
-			}
-		}
-		if s.Prefixes != nil {
-			if l.Folders, err = access.Folders(s.Prefixes); err != nil {
-				return fmt.Errorf("listeners: %s: prefixes: %w", name, err)
-			}
-		}
+		s.Role = cmp.Or(s.Role, access.Admin.String())
+		role, folders, err := s.rights(name)
 		switch {
+		case err != nil:
+			return fmt.Errorf("listeners: %w", err)
 		case s.Auth != "" && s.Auth != "none" && s.Auth != "required":
 			return fmt.Errorf("listeners: %s: auth %q: want none or required", name, s.Auth)
 		case name == HTTPListener && (s.TLS || s.Auth != ""):
@@ -278,8 +274,7 @@ func (c *Config) setListeners(all map[string]listenerSection) error {
 		case s.Auth == "required" && len(c.tokens) == 0:
 			return fmt.Errorf("listeners: %s: auth is required, and there are no tokens", name)
 		}
-		l.Auth = s.Auth == "required"
-		c.listeners[name] = l
+		c.listeners[name] = Listener{Role: role, Folders: folders, TLS: s.TLS, Auth: s.Auth == "required"}
 	}
 	return nil
 }
