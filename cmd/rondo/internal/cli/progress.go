@@ -23,48 +23,38 @@ type progress struct {
 	total int
 	noun  string // of the things that are done
 	bar   bool
+	every time.Duration
 	began time.Time
-	stop  chan struct{}
-	ended sync.WaitGroup
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards what follows
 	done  int
-	shown bool // the line of the cursor shows a bar
+	last  time.Time // when it was shown last
+	shown bool      // the line of the cursor shows a bar
 }
 
 // NewProgress begins to show progress on w. noun says what is done, such as files; total 0: it is
 // not known how many of them.
 func NewProgress(w io.Writer, total int, noun string) *progress {
-	p := &progress{w: Bare(w), total: total, noun: noun, bar: IsTerminal(w), began: time.Now(), stop: make(chan struct{})}
-	every := lineEvery
+	p := &progress{w: Bare(w), total: total, noun: noun, bar: IsTerminal(w), every: lineEvery, began: time.Now(), last: time.Now()}
 	if p.bar {
-		every = barEvery
+		p.every = barEvery
 	}
-	p.ended.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				p.show()
-			case <-p.stop:
-				return
-			}
-		}
-	})
 	return p
 }
 
+// Step says that n more steps are done, and shows that now and then.
 func (p *progress) Step(n int) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.done += n
-	p.mu.Unlock()
+	if time.Since(p.last) >= p.every {
+		p.last = time.Now()
+		p.show()
+	}
 }
 
 // show prints the progress. Errors are ignored, because nothing depends on the output.
 func (p *progress) show() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	rate := float64(p.done) / max(time.Since(p.began).Seconds(), 1e-3)
 	text := fmt.Sprintf("%d %s, %.0f a second", p.done, p.noun, rate)
 	if p.total > 0 {
@@ -105,8 +95,6 @@ func (p *progress) clear() {
 
 // End ends the display and removes the bar.
 func (p *progress) End() {
-	close(p.stop)
-	p.ended.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
