@@ -121,7 +121,8 @@ func AddFormats(cmd *cobra.Command, format *string, formats []string) {
 	})
 }
 
-// Printing makes run what a command does, and adds the flag that chooses one of some formats for it.
+// Printing makes run what a command does, and adds the flag that chooses one of some formats for
+// it.
 func Printing(cmd *cobra.Command, formats []string, run func(ctx context.Context, format string, args []string) error) *cobra.Command {
 	var format string
 	AddFormats(cmd, &format, formats)

@@ -126,8 +126,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// RRDCached is the configuration of the server of rrdcached's protocol. The fields Store, Make, Own,
-// Held, Answers and Logger of its Options are replaced.
+// RRDCached is the configuration of the server of rrdcached's protocol. The fields Store, Make,
+// Own, Held, Answers and Logger of its Options are replaced.
 type RRDCached struct {
 	rrdcached.Options
 	Addresses []rrdcached.Address

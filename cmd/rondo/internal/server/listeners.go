@@ -105,8 +105,8 @@ func (s *server) openHTTP() (all []*middleware.Listener, err error) {
 	return all, nil
 }
 
-// activated returns the sockets that systemd has opened for this process, in order, by the names that
-// the unit gives them (FileDescriptorName=).
+// activated returns the sockets that systemd has opened for this process, in order, by the names
+// that the unit gives them (FileDescriptorName=).
 func activated() (map[string][]*os.File, error) {
 	all := make(map[string][]*os.File)
 	for _, f := range activation.Files(false) {
