@@ -92,13 +92,13 @@ func TestFolderOfAnotherFormat(t *testing.T) {
 		"no version": {func(meta *bolt.Bucket) error { return meta.Delete([]byte("version")) }, true, `meta "version": it is missing`},
 		"an older format": {
 			func(meta *bolt.Bucket) error { return meta.Put([]byte("version"), []byte{0, 0, 0, 2}) }, false,
-			"it has format 2, this program reads format 9: written by an older version of rondo: run that version on this node, or ",
+			"it has format 2, this program reads format 10: written by an older version of rondo: run that version on this node, or ",
 		},
 		"a newer format": {
 			func(meta *bolt.Bucket) error {
 				v := record.AppendSum([]byte{0, 0, 0, 99}, []byte("meta"), []byte("version"))
 				return meta.Put([]byte("version"), v)
-			}, false, "it has format 99, this program reads format 9: written by a newer version of rondo",
+			}, false, "it has format 99, this program reads format 10: written by a newer version of rondo",
 		},
 	} {
 		dir := t.TempDir()

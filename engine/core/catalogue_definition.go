@@ -345,7 +345,6 @@ func (g *group) stop(index int) {
 	}
 	g.flags[index] &^= flagAlive
 	delete(g.refused, index)
-	g.dropLongRuns(index)
 	g.setText(index, nil)
 	g.dropHeld(index)
 	g.dirty = true

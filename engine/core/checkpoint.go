@@ -240,7 +240,6 @@ func (cp *checkpointer) snapshot(g *group) *snapshot {
 	}
 	sn := &snapshot{g: g, pos: g.pos, frozen: g.frozen, dir: g.dir.Clone(len(g.c.streams))}
 	g.windows(sn)
-	g.expireLongRuns()
 	sn.state = g.appendState(make([]byte, 0, g.stateSize+g.stateSize/8))
 	g.dirty, g.stateSize = false, len(sn.state)
 	return sn

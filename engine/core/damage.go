@@ -116,11 +116,6 @@ func (g *group) valid() bool {
 			return false
 		}
 	}
-	for at := range g.longRuns {
-		if !g.alive(at / g.c.cols) {
-			return false
-		}
-	}
 	for i, h := range g.held {
 		if !g.alive(i) {
 			return false

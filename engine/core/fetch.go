@@ -406,11 +406,6 @@ func (g *group) first(dir *rowblock.Directory, index int, open, last int64) int6
 		if n, row := g.buffered(index, column); n > 0 {
 			at(column, row)
 		}
-		if len(g.longRuns) > 0 {
-			for _, r := range g.longRuns[index*c.cols+column] {
-				first = min(first, (r.first-1)*c.streams[column/c.sources].Span)
-			}
-		}
 	}
 	return max(first, 0)
 }
@@ -473,11 +468,6 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 		g.frozen[i].Each(index, first, c.sources, piece)
 	}
 	for j := range c.sources {
-		at := index*c.cols + first + j
-		for _, r := range g.longRuns[at] {
-			p := f.window(j, from, to)
-			p.Fill(r.first, r.rows, r.value)
-		}
 		if n, base := g.buffered(index, first+j); n > 0 {
 			f.buf = g.openRows(f.buf[:0], index, first+j, n, base)
 			p := f.window(j, from, to)

@@ -46,8 +46,6 @@ type group struct {
 	texts   map[int][]string // last readings that are kept as text
 	refused map[int]error    // why the state of a series cannot be used
 	held    map[int]*held.Samples
-	// longRuns are by index*cols + column.
-	longRuns map[int][]longRun
 
 	counted wal.Pos // of the newest digest that has the states
 
@@ -218,7 +216,6 @@ func (g *group) carve(b []byte, capacity int) {
 // unload releases the memory of the arrays. The database must hold their content.
 func (g *group) unload() {
 	g.c.space.Release(g.mem)
-	g.forgetLongRuns()
 	g.arrays = arrays{}
 	g.texts, g.held, g.refused = nil, nil, nil
 	g.loaded = false
@@ -469,6 +466,21 @@ func (g *group) push(co *bufferCoder, i int, r *rra.Run) {
 		}
 	}
 	g.bufN[at] = uint8(n)
+}
+
+// pushRun puts count rows of one value, from row k on, into pending rows. A reading after a long
+// silence, still within the heartbeat, closes that many at once: up to a whole archive. They are
+// never written one by one: all rows of a slot are one piece, which takes a few bytes for any number
+// of rows. count is more than a buffer holds. pushRun returns the first row that is left and how
+// many are: no more than the buffer holds.
+func (g *group) pushRun(i, col int, st *rowblock.Geometry, k, count int64, v float64) (int64, int64) {
+	for count > st.Buffer {
+		n := min(count, (rowblock.FloorDiv(k, st.Slot)+1)*st.Slot-k)
+		g.waiting().AddRun(i, col, uint32(k), int(n), v, st.PDPs)
+		k += n
+		count -= n
+	}
+	return k, count
 }
 
 // waiting returns the coded rows since the last snapshot, ready for more rows.

@@ -33,7 +33,7 @@ var writeDatabases = flag.Bool("write-databases", false, "write testdata/databas
 
 const (
 	databasesFolder = "testdata/databases"
-	oldestFormat    = 9 // the oldest that this program reads
+	oldestFormat    = 10 // the oldest that this program reads
 )
 
 // TestDatabasesOfReleases opens each of the databases, compares all that is in it with the text,

@@ -56,7 +56,7 @@ var (
 )
 
 // formatVersion is the version of the database that this program writes and reads.
-const formatVersion = 9
+const formatVersion = 10
 
 // otherFormat returns the error of a database whose version v is not the one that this program
 // reads.

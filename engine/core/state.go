@@ -18,7 +18,7 @@ import (
 // that it includes, the directory of its blocks, and the states, open rows and coding contexts of
 // its series. docs/format.md gives every byte.
 
-const stateVersion = 4 // part of the format
+const stateVersion = 5 // part of the format
 
 // appendState codes everything but the directory, which endState adds. The caller holds g.mu.
 func (g *group) appendState(dst []byte) []byte {
@@ -39,8 +39,7 @@ func (g *group) appendState(dst []byte) []byte {
 		dst = g.appendOpenRows(dst, col)
 	}
 	dst = appendTexts(dst, g.texts)
-	dst = held.Append(dst, g.held)
-	return g.appendLongRuns(dst)
+	return held.Append(dst, g.held)
 }
 
 // statePos reads the log position of a state record without its checksum; 0: it has none.
@@ -217,7 +216,6 @@ func (g *group) decodeState(b []byte) error {
 		}
 	}
 	g.held = held.Read(&r, g.n)
-	readLongRuns(&r, g)
 	g.dir = rowblock.ReadDirectory(&r, len(c.streams))
 	if r.Err != nil || len(r.Rest) != 0 || !g.valid() {
 		return record.ErrParse
