@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
-	"github.com/rondo-db/rondo/engine/internal/folderlock"
 )
 
 // Compact needs room on the disk for all entries of the database once more, compactMargin of that
@@ -36,29 +35,23 @@ type Compacted struct {
 // little space for both files, and ErrDamaged if a page cannot be read. After an error the database
 // is as it was.
 func Compact(ctx context.Context, dir string, o Options) (done Compacted, err error) {
-	if err := hasDatabase(dir); err != nil {
-		return done, err
-	}
 	s := newStore(dir, o)
-	if s.lock, err = folderlock.Take(filepath.Join(dir, fileLock), s.options.Owner, s.options.ReadOnly); err != nil {
-		return done, err
-	}
-	defer func() { err = errors.Join(err, s.lock.Close()) }()
-	if err := HalfRestored(dir); err != nil {
-		return done, err
-	}
-	if err := ctx.Err(); err != nil {
-		return done, err
-	}
-	f, err := boltfile.Open(filepath.Join(dir, fileDB), boltfile.Options{ReadOnly: true, Logger: s.options.Logger, Fault: s.options.fault})
-	if err != nil {
-		return done, databaseError(err)
-	}
-	size, free := f.Size()
-	if err := f.Close(); err != nil {
-		return done, err
-	}
-	return s.compact(size, free)
+	err = locked(dir, &s.options, func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f, err := boltfile.Open(filepath.Join(dir, fileDB), boltfile.Options{ReadOnly: true, Logger: s.options.Logger, Fault: s.options.fault})
+		if err != nil {
+			return databaseError(err)
+		}
+		size, free := f.Size()
+		if err := f.Close(); err != nil {
+			return err
+		}
+		done, err = s.compact(size, free)
+		return err
+	})
+	return done, err
 }
 
 // compact makes the database's file of size bytes, which nobody has open, smaller.

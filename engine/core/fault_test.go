@@ -346,10 +346,10 @@ func TestUnknownVersion(t *testing.T) {
 		is     []error
 		says   string
 	}{
-		"newer":                       {put(seal(number(99))), []error{core.ErrVersion, core.ErrNewer}, "format 99, this program reads format 9: written by a newer version"},
+		"newer":                       {put(seal(number(99))), []error{core.ErrVersion, core.ErrNewer}, "format 99, this program reads format 10: written by a newer version"},
 		"newer, of a longer number":   {put(seal([]byte("12345678"))), []error{core.ErrVersion, core.ErrNewer}, "written by a newer version"},
-		"older":                       {put(seal(number(4))), []error{core.ErrVersion}, "format 4, this program reads format 9: written by an older version"},
-		"older, without checksum":     {put(number(2)), []error{core.ErrVersion}, "format 2, this program reads format 9: written by an older version"},
+		"older":                       {put(seal(number(4))), []error{core.ErrVersion}, "format 4, this program reads format 10: written by an older version"},
+		"older, without checksum":     {put(number(2)), []error{core.ErrVersion}, "format 2, this program reads format 10: written by an older version"},
 		"its checksum is missing":     {put(number(core.FormatVersion)), []error{core.ErrDamaged}, "rondo check --repair"},
 		"garbled, without checksum":   {put([]byte("\xff\x03\x80\x11")), []error{core.ErrDamaged}, "rondo check --repair"},
 		"garbled":                     {put([]byte("12345678")), []error{core.ErrDamaged}, "rondo check --repair"},

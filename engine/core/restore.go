@@ -105,15 +105,8 @@ func fillLocked(dir string, names []string, fill func(inside string) error) erro
 	if err := fill(inside); err != nil {
 		return err
 	}
-	for _, name := range names {
-		err := os.Rename(filepath.Join(inside, name), filepath.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) && slices.Contains(backup.BesideFolders, name) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if err := owner.SyncFolder(dir); err != nil {
+	for _, name := range names { // a backup may have no texts besides
+		if _, err := move(filepath.Join(inside, name), filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -198,6 +191,34 @@ func hasDatabase(dir string) error {
 		return nil
 	}
 	return err
+}
+
+// locked runs fn while the folder dir, which must have a database, is locked as o says.
+func locked(dir string, o *Options, fn func() error) (err error) {
+	if err := hasDatabase(dir); err != nil {
+		return err
+	}
+	lock, err := folderlock.Take(filepath.Join(dir, fileLock), o.Owner, o.ReadOnly)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := HalfRestored(dir); err != nil {
+		return err
+	}
+	return fn()
+}
+
+// move gives a file or a folder another name, durably. moved is false if there is none of the name
+// from.
+func move(from, to string) (moved bool, err error) {
+	if err := os.Rename(from, to); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return false, err
+	}
+	return true, owner.SyncFolder(filepath.Dir(to))
 }
 
 // restoreInto makes a database and a log in the folder dir, which is empty, from a backup and its

@@ -48,29 +48,21 @@ var ErrNothingReads = errors.New("no series can be read, restore a backup")
 // folders, ErrNewer if a newer version of rondo wrote the database, and ErrNothingReads.
 func Salvage(ctx context.Context, from, to string, o Options) (got Salvaged, err error) {
 	o.ReadOnly = true
-	if err := hasDatabase(from); err != nil {
-		return got, err
-	}
 	if s, err := Open(from, o); err == nil {
 		_ = s.Close() // it was only read
 	} else if errors.Is(err, ErrVersion) {
 		return got, err
 	}
-	lock, err := folderlock.Take(filepath.Join(from, fileLock), o.Owner, o.ReadOnly)
-	if err != nil {
-		return got, err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	if err := HalfRestored(from); err != nil {
-		return got, err
-	}
-	err = fillFolder(to, []string{dirLog, fileDB}, func(inside string) error {
-		got, err = salvageInto(ctx, from, inside, o, false)
+	err = locked(from, &o, func() error {
+		err := fillFolder(to, []string{dirLog, fileDB}, func(inside string) (err error) {
+			got, err = salvageInto(ctx, from, inside, o, false)
+			return err
+		})
+		if err != nil {
+			err = fmt.Errorf("salvage %s into %s: %w", from, to, err)
+		}
 		return err
 	})
-	if err != nil {
-		err = fmt.Errorf("salvage %s into %s: %w", from, to, err)
-	}
 	return got, err
 }
 
@@ -96,10 +88,11 @@ func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error
 	if got.Found, err = inspect(ctx, dir, o); err != nil || len(got.Found) == 0 {
 		return got, err
 	}
-	if err := repair(ctx, dir, o, &got); err != nil {
-		return got, fmt.Errorf("repair %s: %w", dir, err)
+	err = locked(dir, &o, func() error { return repair(ctx, dir, o, &got) })
+	if err != nil {
+		err = fmt.Errorf("repair %s: %w", dir, err)
 	}
-	return got, nil
+	return got, err
 }
 
 // inspect opens and checks a database. An error says that it cannot be looked at now.
@@ -119,12 +112,8 @@ func inspect(ctx context.Context, dir string, o Options) ([]Problem, error) {
 	return found, errors.Join(err, s.Close())
 }
 
+// repair is Repair of a folder that is locked.
 func repair(ctx context.Context, dir string, o Options, got *Repaired) (err error) {
-	lock, err := folderlock.Take(filepath.Join(dir, fileLock), o.Owner, o.ReadOnly)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
 	inside, whole := filepath.Join(dir, dirCopying), filepath.Join(dir, dirRepair)
 	if err := errors.Join(os.RemoveAll(inside), os.RemoveAll(whole)); err != nil {
 		return err
@@ -139,22 +128,18 @@ func repair(ctx context.Context, dir string, o Options, got *Repaired) (err erro
 	if err := owner.SyncFolder(inside); err != nil {
 		return err
 	}
-	if err := os.Rename(inside, whole); err != nil {
-		return err
-	}
-	if err := owner.SyncFolder(dir); err != nil {
+	if _, err := move(inside, whole); err != nil {
 		return err
 	}
 	// From the first rename to the last the folder has no database: Open refuses it, and another
 	// Repair goes on.
 	for _, name := range []string{fileDB, dirLog} {
 		aside := asideName(filepath.Join(dir, name))
-		if err := os.Rename(filepath.Join(dir, name), aside); err == nil {
+		moved, err := move(filepath.Join(dir, name), aside)
+		if moved {
 			got.Aside = append(got.Aside, aside)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
 		}
-		if err := owner.SyncFolder(dir); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -169,7 +154,7 @@ func finishRepair(dir string, o Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	if old := filepath.Join(dir, dirLog); exists(old) && exists(filepath.Join(dir, dirRepair, dirLog)) {
-		if err := os.Rename(old, asideName(old)); err != nil {
+		if _, err := move(old, asideName(old)); err != nil {
 			return err
 		}
 	}
@@ -181,11 +166,7 @@ func finishRepair(dir string, o Options) (err error) {
 func moveRepaired(dir string) error {
 	inside := filepath.Join(dir, dirRepair)
 	for _, name := range []string{dirLog, fileDB} {
-		err := os.Rename(filepath.Join(inside, name), filepath.Join(dir, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err := owner.SyncFolder(dir); err != nil {
+		if _, err := move(filepath.Join(inside, name), filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}

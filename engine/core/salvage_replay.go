@@ -11,10 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
-	"github.com/rondo-db/rondo/engine/internal/folderlock"
 	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
-	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -309,24 +307,21 @@ var ErrWhole = errors.New("the log is whole")
 func SalvageLog(ctx context.Context, dir string, o Options, write bool) (got SalvagedLog, err error) {
 	s := newStore(dir, o)
 	s.options.ReadOnly = !write
-	if err := hasDatabase(dir); err != nil {
-		return got, err
-	}
-	if s.lock, err = folderlock.Take(filepath.Join(dir, fileLock), s.options.Owner, s.options.ReadOnly); err != nil {
-		return got, err
-	}
-	defer func() {
+	err = locked(dir, &s.options, func() (err error) {
+		got, err = s.salvageLog(ctx, dir, write)
 		if s.db != nil {
 			err = errors.Join(err, s.db.Close())
 		}
-		err = errors.Join(err, s.lock.Close())
 		if err != nil {
 			err = fmt.Errorf("salvage the log of %s: %w", dir, err)
 		}
-	}()
-	if err := HalfRestored(dir); err != nil {
-		return got, err
-	}
+		return err
+	})
+	return got, err
+}
+
+// salvageLog is SalvageLog of a folder that is locked.
+func (s *Store) salvageLog(ctx context.Context, dir string, write bool) (got SalvagedLog, err error) {
 	var groups wal.Pos
 	if got.Catalogue, groups, err = s.reached(); err != nil {
 		return got, fmt.Errorf("%s: %w", fileDB, err)
@@ -334,7 +329,7 @@ func SalvageLog(ctx context.Context, dir string, o Options, write bool) (got Sal
 	from := filepath.Join(dir, dirLog)
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		// A salvage that was ended between its two renames had finished its copy.
-		if err := os.Rename(filepath.Join(dir, dirSalvage), from); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := move(filepath.Join(dir, dirSalvage), from); err != nil {
 			return got, err
 		}
 	}
@@ -420,16 +415,13 @@ func (s *Store) replaceLog(ctx context.Context, from string, got *SalvagedLog) e
 	if got.Last != last || to.Last() != last {
 		return fmt.Errorf("copied the log up to position %d of %d", to.Last(), last)
 	}
-	got.Aside = asideName(from)
-	if err := os.Rename(from, got.Aside); errors.Is(err, fs.ErrNotExist) {
-		got.Aside = ""
-	} else if err != nil {
+	aside := asideName(from)
+	if moved, err := move(from, aside); err != nil {
 		return err
+	} else if moved {
+		got.Aside = aside
 	}
-	if err := os.Rename(made, from); err != nil {
-		return err
-	}
-	if err := owner.SyncFolder(s.dir); err != nil {
+	if _, err := move(made, from); err != nil {
 		return err
 	}
 	return s.db.Update(bucketMeta, func(tx *boltfile.Tx) error {

@@ -14,7 +14,6 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/labelindex"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
-	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/internal/record"
 )
 
@@ -117,7 +116,7 @@ func (s *Store) openVersion() (madeAnew bool, err error) {
 // so that a loss of power leaves a whole database or none.
 func (s *Store) createDatabase(name string, o boltfile.Options) error {
 	fresh := name + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := removeIf(fresh); err != nil {
 		return err
 	}
 	d, err := boltfile.Open(fresh, o)
@@ -136,10 +135,8 @@ func (s *Store) createDatabase(name string, o boltfile.Options) error {
 	if err := d.Ask("rename"); err != nil {
 		return err
 	}
-	if err := os.Rename(fresh, name); err != nil {
-		return err
-	}
-	return owner.SyncFolder(filepath.Dir(name))
+	_, err = move(fresh, name)
+	return err
 }
 
 // makeBuckets makes the buckets of an empty store whose log has the mark log.
