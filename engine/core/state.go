@@ -117,15 +117,8 @@ func appendColumns(dst []byte, n, w int, of strided) []byte {
 			} else {
 				dst[at+i/2] |= byte(low) << (4 * (i & 1))
 			}
-			if cap(dst)-len(dst) >= 8 {
-				binary.LittleEndian.PutUint64(dst[len(dst):len(dst)+8], x)
-				dst = dst[:len(dst)+low]
-				continue
-			}
-			for range low {
-				dst = append(dst, byte(x))
-				x >>= 8
-			}
+			end := len(dst) + low
+			dst = binary.LittleEndian.AppendUint64(dst, x)[:end]
 		}
 	}
 	return dst
@@ -149,19 +142,12 @@ func readColumns(r *record.Reader, n, w int, of strided) {
 				r.Fail()
 				return
 			}
-			var x uint64
-			if len(r.Rest) >= 8 {
-				x = binary.LittleEndian.Uint64(r.Rest) & (1<<(8*k) - 1)
-				if k == 8 {
-					x = binary.LittleEndian.Uint64(r.Rest)
-				}
-			} else {
-				for b := range k {
-					x |= uint64(r.Rest[b]) << (8 * b)
-				}
+			word := r.Rest
+			if len(word) < 8 {
+				word = append(make([]byte, 0, 8), word...)[:8]
 			}
+			prev ^= (binary.LittleEndian.Uint64(word) & (1<<(8*k) - 1)) << shift
 			r.Rest = r.Rest[k:]
-			prev ^= x << shift
 			of.words[j*of.word+i*of.series] = prev
 		}
 	}
