@@ -75,17 +75,20 @@ func (s *Store) Append(ctx context.Context, b *Batch) error { return Append(ctx,
 // Submit starts an [Append]: the caller calls t.Wait for its outcome, and leaves b alone until Wait
 // has returned. If Submit returns an error, nothing is stored and Wait must not be called.
 func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
+	return s.submit(ctx, b, t, false)
+}
+
+// submit is Submit, or starts an update command.
+func (s *Store) submit(ctx context.Context, b *Batch, t *Ticket, update bool) error {
 	began := time.Now()
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
 	s.appender.ready(t)
-	t.began, t.batch, t.number = began, b, NumberOf(ctx)
+	t.began, t.batch, t.number, t.update = began, b, NumberOf(ctx), update
 	err := s.appender.begin(t)
-	if err != nil {
-		t.pending = false
-	}
+	t.pending = err == nil
 	return err
 }
 
@@ -98,22 +101,11 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch) (n int, err error
 		}
 		b.samples[i].more = i > 0
 	}
-	began := time.Now()
-	if err := s.begin(ctx); err != nil {
-		return 0, err
-	}
-	defer s.leave()
-	if len(b.samples) == 0 {
-		return 0, nil
-	}
 	t := s.appender.ticket()
 	defer s.appender.tickets.Put(t)
-	t.began, t.batch, t.number, t.update = began, b, NumberOf(ctx), true
-	if err = s.appender.begin(t); err != nil {
-		t.pending = false
-		return 0, err
+	if err = s.submit(ctx, b, t, true); err == nil {
+		err = t.Wait()
 	}
-	err = t.Wait()
 	return t.result.accepted, err
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/internal/record"
-	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -126,13 +125,9 @@ func (sh *shard) apply(s *Store, t *Ticket) {
 	if t.number.Session != 0 && t.batch != nil {
 		s.appender.numbers.Refuse(t.number, refusedSamples(t.batch, o.first)...)
 	}
-	if t.left.Load() == 1 { // no other shard touches it any more
-		t.result.merge(&o)
-	} else {
-		t.mu.Lock()
-		t.result.merge(&o)
-		t.mu.Unlock()
-	}
+	t.mu.Lock()
+	t.result.merge(&o)
+	t.mu.Unlock()
 	if t.left.Add(-1) == 0 {
 		if t.again && t.batch != nil {
 			t.outcomeBefore(&s.appender.numbers)
@@ -190,51 +185,45 @@ func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
 func (s *Store) applyRecord(sh *shard, pos wal.Pos, n *numbers.Numbered, rec []byte) error {
 	sh.mu.Lock() // a snapshot must not see a part of the record
 	defer sh.mu.Unlock()
-	r := record.Reader{Rest: rec}
-	r.Byte()
-	var at rra.Time
-	for len(r.Rest) > 0 && r.Err == nil {
-		h := readRun(&r, at)
-		at = h.at
-		if r.Err != nil {
-			break
+	return s.eachRun(pos, rec, func(g *group, h runHeader) error {
+		if g.shard != sh.id {
+			return nil
 		}
-		g, err := s.catalogue.groupAt(h.class, h.group)
+		return s.applyRun(sh, g, pos, n, h)
+	})
+}
+
+// eachRun calls fn with the runs of a logged record of samples and their groups.
+func (s *Store) eachRun(pos wal.Pos, rec []byte, fn func(g *group, h runHeader) error) error {
+	var h runHeader
+	for r := (record.Reader{Rest: rec[1:]}); len(r.Rest) > 0; {
+		if h = readRun(&r, h.at); r.Err != nil {
+			return recordError("samples", uint64(pos))
+		}
 		if s.options.salvage.lostGroup(groupID{Class: h.class, Number: h.group}) {
 			continue
 		}
+		g, err := s.catalogue.groupAt(h.class, h.group)
 		if err != nil {
 			return fmt.Errorf("log position %d: %w", pos, err)
 		}
-		if g.shard != sh.id {
-			continue
-		}
-		if err := s.applyRun(sh, g, pos, n, h); err != nil {
+		if err := fn(g, h); err != nil {
 			return err
 		}
-	}
-	if r.Err != nil {
-		return recordError("samples", uint64(pos))
 	}
 	return nil
 }
 
-// applyRun applies one decoded run, unless the group has already seen it.
+// applyRun applies one decoded run, unless the group has already seen it. It passes over a damaged
+// group: the log does not reach back far enough to make the state anew, and other series must not
+// wait for a repair.
 func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, n *numbers.Numbered, h runHeader) error {
-	if err := sh.lockGroup(&s.loader, g); err != nil {
-		return s.passDamagedGroup(err)
+	if err := sh.lockGroup(&s.loader, g); errors.Is(err, ErrDamaged) {
+		return nil // that is logged and counted already
+	} else if err != nil {
+		return err
 	}
 	defer g.mu.Unlock()
 	g.used = true
 	return sh.applyBody(sh, g, pos, n, h)
-}
-
-// passDamagedGroup turns the error of a damaged group into nil, so that replay goes on. The log
-// does not reach back far enough to make the state anew, and other series must not wait for a
-// repair.
-func (s *Store) passDamagedGroup(err error) error {
-	if errors.Is(err, ErrDamaged) {
-		return nil // the damage is logged and counted already
-	}
-	return err
 }

@@ -146,30 +146,9 @@ func (r *replayer) deferRuns(p wal.Pos, n *numbers.Numbered, rec []byte) error {
 	from := len(r.kept)
 	r.kept = append(r.kept, rec...)
 	r.deferred += len(rec)
-	in := record.Reader{Rest: r.kept[from:]}
-	in.Byte()
-	var at rra.Time
-	for len(in.Rest) > 0 && in.Err == nil {
-		h := readRun(&in, at)
-		at = h.at
-		if in.Err != nil {
-			break
-		}
-		g, err := r.s.catalogue.groupAt(h.class, h.group)
-		if r.s.options.salvage.lostGroup(groupID{Class: h.class, Number: h.group}) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("log position %d: %w", p, err)
-		}
-		if err := r.s.loader.deferRun(g, deferredRun{p, n, h, r.s.appender.shards[g.shard].reorder}); err != nil {
-			return err
-		}
-	}
-	if in.Err != nil {
-		return recordError("samples", uint64(p))
-	}
-	return nil
+	return r.s.eachRun(p, r.kept[from:], func(g *group, h runHeader) error {
+		return r.s.loader.deferRun(g, deferredRun{p, n, h, r.s.appender.shards[g.shard].reorder})
+	})
 }
 
 // flush sends the samples that were gathered. The next delivery is about as large.
