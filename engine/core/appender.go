@@ -66,7 +66,6 @@ func (a *appender) init(s *Store) {
 	a.lockGroup, a.failpoint, a.logger = s.loader.lockGroup, s.failpoint, s.options.Logger
 	a.log, a.replica = &s.log, &s.replica
 	a.numbers.Forgotten, a.numbers.Claimed = ErrForgotten, errClaimed
-	a.queue.empty.L = &a.queue.mu
 	a.tickets.New = func() any { return new(Ticket) }
 }
 

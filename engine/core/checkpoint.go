@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,7 +53,10 @@ type checkpointer struct {
 	writeCatalogue func(wal.Pos) error
 
 	replayed atomic.Int64 // bytes of records replayed at open, which no checkpoint has covered yet
-	counts   checkpointCounts
+
+	// For Stats. A checkpoint that its caller cancelled is no failure.
+	written, failures atomic.Uint64
+	last, longest     atomic.Int64 // how long the last one took, and the longest: time.Duration
 
 	// mu is held for the length of a checkpoint, and while somebody reads the buckets of the
 	// catalogue or walks the file. It guards what follows. It is taken before every other lock of
@@ -66,30 +70,6 @@ type checkpointer struct {
 
 	stop       context.CancelFunc // ends the background goroutine; nil: it does not run
 	background sync.WaitGroup
-}
-
-// A checkpointCounts counts checkpoints for Stats.
-type checkpointCounts struct {
-	mu       sync.Mutex // guards what follows; taken alone
-	written  uint64
-	failures uint64
-	last     time.Duration
-	longest  time.Duration
-}
-
-// add counts a checkpoint that took a time and ended with err. A checkpoint that its caller
-// cancelled is no failure.
-func (n *checkpointCounts) add(took time.Duration, err error, cancelled bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	switch {
-	case err == nil:
-		n.written++
-		n.last = took
-		n.longest = max(n.longest, took)
-	case !cancelled:
-		n.failures++
-	}
 }
 
 // init connects a checkpointer to what it works with.
@@ -108,15 +88,19 @@ func (cp *checkpointer) run(ctx context.Context) error {
 	logged, replayed := cp.admission.beginCheckpoint(), cp.replayed.Swap(0)
 	err := cp.write(ctx)
 	cancelled := ctx.Err() != nil
-	cp.counts.add(time.Since(begun), err, cancelled)
 	cp.admission.endCheckpoint(logged, err, cancelled)
+	defer cp.relieve()
 	if err != nil {
+		if !cancelled {
+			cp.failures.Add(1)
+		}
 		cp.replayed.Add(replayed)
-	}
-	cp.relieve()
-	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
+	took := int64(time.Since(begun))
+	cp.written.Add(1)
+	cp.last.Store(took)
+	cp.longest.Store(max(cp.longest.Load(), took))
 	return nil
 }
 
@@ -206,20 +190,13 @@ func (cp *checkpointer) writeGroups(ctx context.Context) error {
 	}()
 	var err error
 	for chunk := range chunks {
-		if err == nil {
-			if err = cp.writeSnapshots(chunk); err != nil {
-				failed.Store(true)
-			}
-			continue
-		}
-		for _, sn := range chunk {
-			cp.conclude(sn, false)
+		if err != nil {
+			cp.conclude(chunk, false)
+		} else if err = cp.writeSnapshots(chunk); err != nil {
+			failed.Store(true)
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return takeErr
+	return cmp.Or(err, takeErr)
 }
 
 // snapshot freezes the coded rows and the state of g, or returns nil if g has not changed. Fetches
@@ -252,9 +229,7 @@ func (cp *checkpointer) takeSnapshots(ctx context.Context, failed *atomic.Bool, 
 	for _, c := range *cp.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
 			if err := ctx.Err(); err != nil || failed.Load() {
-				for _, sn := range chunk {
-					cp.conclude(sn, false)
-				}
+				cp.conclude(chunk, false)
 				return err
 			}
 			sn := cp.snapshot(g)
@@ -280,9 +255,7 @@ func (cp *checkpointer) takeSnapshots(ctx context.Context, failed *atomic.Bool, 
 // groups are neither unloaded nor snapshotted again.
 func (cp *checkpointer) writeSnapshots(chunk []*snapshot) error {
 	if err := cp.awaitLog(); err != nil {
-		for _, sn := range chunk {
-			cp.conclude(sn, false)
-		}
+		cp.conclude(chunk, false)
 		return err
 	}
 	err := cp.loader.db.Update(nil, func(tx *boltfile.Tx) error {
@@ -306,9 +279,7 @@ func (cp *checkpointer) writeSnapshots(chunk []*snapshot) error {
 		return nil
 	}, func(written bool) {
 		cp.failpoint("checkpoint-written") // and groups do not know it yet
-		for _, sn := range chunk {
-			cp.conclude(sn, written)
-		}
+		cp.conclude(chunk, written)
 	})
 	cp.loader.db.DropMapping()
 	cp.failpoint("checkpoint-between")
@@ -364,9 +335,16 @@ func (g *group) announce(tx int, dir *rowblock.Directory) {
 	g.mu.Unlock()
 }
 
-// conclude drops the frozen rows if the transaction of a snapshot counts; otherwise it undoes the
+// conclude ends the snapshots of a transaction.
+func (cp *checkpointer) conclude(chunk []*snapshot, written bool) {
+	for _, sn := range chunk {
+		sn.conclude(written)
+	}
+}
+
+// conclude drops the frozen rows if the transaction of the snapshot counts; otherwise it undoes the
 // snapshot.
-func (cp *checkpointer) conclude(sn *snapshot, written bool) {
+func (sn *snapshot) conclude(written bool) {
 	g := sn.g
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -375,7 +353,7 @@ func (cp *checkpointer) conclude(sn *snapshot, written bool) {
 		return
 	}
 	for _, p := range sn.frozen {
-		cp.space.rowsStored.Add(p.Count())
+		g.c.space.rowsStored.Add(p.Count())
 		p.Free()
 	}
 	g.frozen = nil

@@ -75,7 +75,7 @@
 //
 // The other locks are taken last. Nobody who holds one of them takes another lock, with one
 // exception: trustMu is held around damage.Seen.mu. They are replica.mu, inbox.mu, metadata.mu,
-// notes.mu, queue.mu, underway.mu, Ticket.mu, admission.mu, checkpointCounts.mu,
+// notes.mu, queue.mu, underway.mu, Ticket.mu, admission.mu,
 // boltfile.File.trustMu, boltfile.File.toldMu, damage.Seen.mu and memory.Pool.mu.
 //
 // No transaction begins while the lock of a group or of the catalogue is held: bbolt may make a new

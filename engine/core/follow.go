@@ -128,7 +128,6 @@ func (r *replica) followOnce(ctx context.Context) error {
 	defer r.left()
 	r.s.failpoint("follow-open")
 	in := newInbox(r.s, after+1)
-	in.failed = stop
 	in.start(ctx)
 	met := false
 	err = source.Tail(tail, after+1, func(p wal.Pos, rec []byte) error {
@@ -167,7 +166,7 @@ func (r *replica) left() {
 	r.source, r.stopTail = nil, nil
 }
 
-// failed stops reading the log. It is called when a shard could not apply a record. Without it the
+// failed stops reading the log. It is called when a record could not be applied. Without it the
 // store would learn that only from the next record, which may not come for a long time.
 func (r *replica) failed() {
 	r.mu.Lock()

@@ -21,9 +21,6 @@ type inbox struct {
 	more  chan struct{} // there is something to apply, or the end has come; holds one
 	room  chan struct{} // something was taken, or applying has failed; holds one
 	ended chan struct{} // closed when the goroutine has returned
-	// failed is called when applying has failed: nobody may add another record that would report
-	// it.
-	failed func()
 
 	mu      sync.Mutex // guards what follows; taken alone
 	buf     []byte
@@ -36,7 +33,7 @@ type inbox struct {
 func newInbox(s *Store, next wal.Pos) *inbox {
 	return &inbox{
 		s: s, r: replayer{s: s, c: &delivery{}}, next: next,
-		failed: func() {}, more: make(chan struct{}, 1), room: make(chan struct{}, 1), ended: make(chan struct{}),
+		more: make(chan struct{}, 1), room: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 }
 
@@ -63,7 +60,7 @@ func (in *inbox) start(ctx context.Context) {
 				in.err = err
 				in.mu.Unlock()
 				signal(in.room)
-				in.failed()
+				in.s.replica.failed()
 			}
 			if err != nil || last {
 				return

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -107,29 +108,16 @@ func (o *Options) check() error {
 
 // withDefaults returns o with the defaults in place of zeros.
 func (o Options) withDefaults() Options {
-	def := func(p *int64, v int64) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	if o.MaxSeries == 0 {
-		o.MaxSeries = 10_000_000
-	}
-	def(&o.MaxRows, DefaultMaxRows)
-	def(&o.Memory, 4<<30)
-	def(&o.CheckpointBytes, 64<<20)
-	def((*int64)(&o.CheckpointInterval), int64(20*time.Minute))
-	def((*int64)(&o.SyncInterval), int64(time.Second))
-	if o.maxClasses == 0 {
-		o.maxClasses = MaxClasses
-	}
-	def(&o.compactFrom, compactSpare)
-	if o.Owner == "" {
-		o.Owner = filepath.Base(os.Args[0])
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.SyncInterval = cmp.Or(o.SyncInterval, time.Second)
+	o.MaxSeries = cmp.Or(o.MaxSeries, 10_000_000)
+	o.MaxRows = cmp.Or(o.MaxRows, DefaultMaxRows)
+	o.Memory = cmp.Or(o.Memory, 4<<30)
+	o.CheckpointBytes = cmp.Or(o.CheckpointBytes, 64<<20)
+	o.CheckpointInterval = cmp.Or(o.CheckpointInterval, 20*time.Minute)
+	o.Owner = cmp.Or(o.Owner, filepath.Base(os.Args[0]))
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.compactFrom = cmp.Or(o.compactFrom, compactSpare)
+	o.maxClasses = cmp.Or(o.maxClasses, MaxClasses)
 	return o
 }
 

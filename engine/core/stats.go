@@ -73,11 +73,9 @@ func (s *Store) Stats() Stats {
 		st.SamplesLate += sh.stats.late.Load()
 		st.SamplesRefused += sh.stats.other.Load()
 	}
-	n := &s.checkpoints.counts
-	n.mu.Lock()
-	st.Checkpoints, st.CheckpointFailures = n.written, n.failures
-	st.CheckpointSeconds, st.CheckpointSecondsMax = n.last.Seconds(), n.longest.Seconds()
-	n.mu.Unlock()
+	cp := &s.checkpoints
+	st.Checkpoints, st.CheckpointFailures = cp.written.Load(), cp.failures.Load()
+	st.CheckpointSeconds, st.CheckpointSecondsMax = time.Duration(cp.last.Load()).Seconds(), time.Duration(cp.longest.Load()).Seconds()
 	st.AppendSeconds, st.FetchSeconds = s.appender.seconds.Snapshot(), s.fetches.Snapshot()
 	l := s.logStats()
 	st.SyncSeconds = l.SyncSeconds

@@ -200,8 +200,7 @@ type queue struct {
 
 	mu      sync.Mutex // guards what follows; taken last and alone
 	tickets []*Ticket
-	empty   sync.Cond     // signalled when tickets is empty
-	room    chan struct{} // closed when half of maxQueued is free again; nil: nobody waits
+	fewer   chan struct{} // closed when tickets is empty, or half of maxQueued is free; nil: nobody waits
 }
 
 // push adds a ticket at the end.
@@ -239,12 +238,9 @@ func (q *queue) shift(n int) []*Ticket {
 // removed wakes those who wait that tickets were removed. The caller holds mu.
 func (q *queue) removed(size int64) {
 	left := q.bytes.Add(-size)
-	if len(q.tickets) == 0 {
-		q.empty.Broadcast()
-	}
-	if left <= maxQueued/2 && q.room != nil {
-		close(q.room)
-		q.room = nil
+	if (len(q.tickets) == 0 || left <= maxQueued/2) && q.fewer != nil {
+		close(q.fewer)
+		q.fewer = nil
 	}
 }
 
@@ -257,33 +253,37 @@ func (q *queue) len() int {
 
 // awaitEmpty waits until no record is on its way to the disk.
 func (q *queue) awaitEmpty() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.tickets) > 0 {
-		q.empty.Wait()
-	}
+	_ = q.await(context.Background(), func() bool { return len(q.tickets) == 0 }) // its context does not end
 }
 
 // awaitRoom waits until the queue has room. The error is ctx's.
 func (q *queue) awaitRoom(ctx context.Context) error {
-	for q.bytes.Load() > maxQueued {
+	if q.bytes.Load() <= maxQueued {
+		return nil
+	}
+	return q.await(ctx, func() bool { return q.bytes.Load() <= maxQueued })
+}
+
+// await waits until there are so few tickets that done, which is called with mu held, returns true.
+// The error is ctx's.
+func (q *queue) await(ctx context.Context, done func() bool) error {
+	for {
 		q.mu.Lock()
-		if q.bytes.Load() <= maxQueued {
+		if done() {
 			q.mu.Unlock()
 			return nil
 		}
-		if q.room == nil {
-			q.room = make(chan struct{})
+		if q.fewer == nil {
+			q.fewer = make(chan struct{})
 		}
-		room := q.room
+		fewer := q.fewer
 		q.mu.Unlock()
 		select {
-		case <-room:
+		case <-fewer:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	return nil
 }
 
 // An outcome counts what became of the samples of one batch.
