@@ -62,32 +62,24 @@ const alterTries = 10
 // It returns an error of change as it is, and alters nothing.
 func (s *Store) Alter(ctx context.Context, path string, change func(Copy) (Copy, error)) (Ref, error) {
 	for try := 0; ; try++ {
-		ref, err := s.enterAlter(ctx, path, change, try >= alterTries)
+		ref, err := s.tryAlter(ctx, path, change, try >= alterTries)
 		if !errors.Is(err, errReplaced) {
 			return ref, err
 		}
 	}
 }
 
-// enterAlter enters the store for one try of Alter, and leaves it even if change panics.
-func (s *Store) enterAlter(ctx context.Context, path string, change func(Copy) (Copy, error), hold bool) (Ref, error) {
-	if err := s.enterLead(); err != nil {
+// tryAlter is one try of Alter. The error is errReplaced if the series has changed meanwhile. With
+// hold nobody else logs during the try.
+func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Copy, error), hold bool) (Ref, error) {
+	if err := s.begin(ctx); err != nil {
 		return 0, err
 	}
-	defer s.leave()
+	defer s.leave() // also if change panics
 	if again, err := s.beforeOne(ctx, NumberOf(ctx)); err != nil {
 		return 0, err
 	} else if again {
 		return s.Lookup(path)
-	}
-	return s.tryAlter(ctx, path, change, hold)
-}
-
-// tryAlter is one try of Alter. The error is errReplaced if the series has changed meanwhile. With
-// hold nobody else logs during the try.
-func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Copy, error), hold bool) (Ref, error) {
-	if err := s.admit(ctx); err != nil {
-		return 0, err
 	}
 	lock := s.appender.lock
 	if hold {

@@ -195,31 +195,18 @@ func (s *Store) backupRows(buf []byte, tx *boltfile.Tx, g *group, dir *rowblock.
 			for sub := e.Lo; sub < e.Hi; sub++ {
 				k := rowblock.Key(nil, g.c.id, st, e.Slot, sub, g.id)
 				v := rows.Get(k)
-				if err := s.wholeBlock(tx, g, st, e.Slot, sub, k, v); err != nil {
-					return buf, err
+				column, err := rowblock.Sound(k, v)
+				if v == nil {
+					err = damage.ErrMissing
+				}
+				if err != nil {
+					return buf, s.loader.damagedRows(tx, g, st, e.Slot, sub, column, err)
 				}
 				buf = backup.AppendPair(buf, bucketRows, k, v)
 			}
 		}
 	}
 	return buf, nil
-}
-
-// wholeBlock checks all bytes of a row block.
-func (s *Store) wholeBlock(tx *boltfile.Tx, g *group, stream int, slot int64, sub uint16, key, v []byte) error {
-	if v == nil {
-		return s.loader.damagedRows(tx, g, stream, slot, sub, -1, damage.ErrMissing)
-	}
-	b, err := rowblock.Open(key, v)
-	if err != nil {
-		return s.loader.damagedRows(tx, g, stream, slot, sub, -1, err)
-	}
-	for i := range b.Columns {
-		if _, err := b.Column(i); err != nil {
-			return s.loader.damagedRows(tx, g, stream, slot, sub, i, err)
-		}
-	}
-	return nil
 }
 
 // backupLog copies the log behind position pos.
@@ -354,11 +341,7 @@ func soundEntry(bucket, k, v []byte) error {
 		_, err := boltfile.OpenValue(bucket, k, v)
 		return err
 	}
-	b, err := rowblock.Open(k, v)
-	for i := 0; err == nil && i < b.Columns; i++ {
-		_, err = b.Column(i)
-	}
-	if err != nil {
+	if _, err := rowblock.Sound(k, v); err != nil {
 		return damage.InValue(bucket, k, err)
 	}
 	return nil

@@ -149,6 +149,17 @@ func (b *Block) Column(i int) ([]byte, error) {
 	return col, nil
 }
 
+// Sound returns the damage of the block that stands under key, and the damaged column; -1: the head.
+func Sound(key, data []byte) (column int, err error) {
+	b, err := Open(key, data)
+	column = -1
+	for err == nil && column+1 < b.Columns {
+		column++
+		_, err = b.Column(column)
+	}
+	return column, err
+}
+
 // end reads the end of a column's bytes from the table.
 func (b *Block) end(at int) int { return int(binary.LittleEndian.Uint32(b.data[at:]) & b.mask) }
 
