@@ -10,12 +10,6 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/numbers"
 )
 
-// An Appender is what [Append] needs of an engine.
-type Appender interface {
-	Submit(ctx context.Context, b *Batch, t *Ticket) error
-	Resolve(ctx context.Context, refs []Ref, fn func(i int, x Series) bool) error
-}
-
 // batchTickets are tickets for Append.
 var batchTickets = sync.Pool{New: func() any { return new(Ticket) }}
 
@@ -26,7 +20,7 @@ var batchTickets = sync.Pool{New: func() any { return new(Ticket) }}
 //
 // If ctx ends before b is in the queue of the log, Append returns ctx's error and stores nothing.
 // Once b is in the queue, Append waits for the disk even if ctx ends, and returns what became of b.
-func Append(ctx context.Context, e Appender, b *Batch) error {
+func Append(ctx context.Context, e Engine, b *Batch) error {
 	t := batchTickets.Get().(*Ticket)
 	defer batchTickets.Put(t)
 	if err := e.Submit(ctx, b, t); err != nil {
@@ -43,7 +37,7 @@ func Append(ctx context.Context, e Appender, b *Batch) error {
 
 // nameRejected makes the errors of rejected samples name their series. A series that cannot be
 // looked up is named by its reference.
-func nameRejected(ctx context.Context, e Appender, rejected *RejectedError, b *Batch) {
+func nameRejected(ctx context.Context, e Engine, rejected *RejectedError, b *Batch) {
 	if rejected == nil {
 		return
 	}

@@ -19,33 +19,13 @@ import (
 //   - A method without a context takes a bounded time.
 //   - Stats and Renames may be some seconds old.
 type Engine interface {
-	Writer
-	Catalogue
-	Reader
-	Annotations
-
-	// Watch collects the changes of the catalogue from now on; see Store.Watch. Take is not
-	// complete either when changes may have been missed because the store was out of reach.
-	Watch(most int) *Watch
-	// Stats returns counters: see Store.Stats.
-	Stats() Stats
-	// Renames counts renamed series: see Store.Renames. It also grows when references that a
-	// caller remembers may be of other paths for another reason.
-	Renames() uint64
-}
-
-// A Writer stores samples.
-type Writer interface {
 	// Submit begins an [Append]: see Store.Submit.
 	Submit(ctx context.Context, b *Batch, t *Ticket) error
 	// Update applies one update command: see Store.Update.
 	Update(ctx context.Context, ref Ref, b *Batch) (n int, err error)
 	// Flush applies held samples: see Store.Flush.
 	Flush(ctx context.Context, refs []Ref) error
-}
 
-// A Catalogue finds and changes series.
-type Catalogue interface {
 	// Lookup returns the series of a path: see Store.Lookup.
 	Lookup(path string) (Ref, error)
 	Resolver
@@ -63,20 +43,15 @@ type Catalogue interface {
 	Relabel(ctx context.Context, ls []PathLabels) ([]error, error)
 	// Drop removes series: see Store.Drop.
 	Drop(ctx context.Context, list []Dropping) ([]error, error)
-}
 
-// A Reader reads the rows and the state of series.
-type Reader interface {
 	Fetcher
-	LastsReader
+	// Lasts returns the times of the last updates: see Store.Lasts.
+	Lasts(ctx context.Context, refs []Ref) ([]LastTime, error)
 	// Info returns a series with its state: see Store.Info.
 	Info(ref Ref) (Info, error)
 	// Export returns a whole series: see Store.Export.
 	Export(ctx context.Context, ref Ref) (Copy, error)
-}
 
-// Annotations are metadata of paths, and notes.
-type Annotations interface {
 	MetadataLister
 	// SetMetadata replaces or expires metadata: see Store.SetMetadata.
 	SetMetadata(ctx context.Context, ms []PathMetadata) ([]error, error)
@@ -84,6 +59,15 @@ type Annotations interface {
 	AddNote(ctx context.Context, key string, n Note) error
 	// Notes returns notes: see Store.Notes.
 	Notes(ctx context.Context, key string) (map[string][]Note, error)
+
+	// Watch collects the changes of the catalogue from now on; see Store.Watch. Take is not
+	// complete either when changes may have been missed because the store was out of reach.
+	Watch(most int) *Watch
+	// Stats returns counters: see Store.Stats.
+	Stats() Stats
+	// Renames counts renamed series: see Store.Renames. It also grows when references that a
+	// caller remembers may be of other paths for another reason.
+	Renames() uint64
 }
 
 // A Folder is an engine over a folder of this machine. It has what is of one machine's database
@@ -129,12 +113,6 @@ type Creator interface {
 type Resolver interface {
 	// Resolve returns entries of the catalogue: see Store.Resolve.
 	Resolve(ctx context.Context, refs []Ref, fn func(i int, x Series) bool) error
-}
-
-// A LastsReader knows when series were updated.
-type LastsReader interface {
-	// Lasts returns the times of the last updates: see Store.Lasts.
-	Lasts(ctx context.Context, refs []Ref) ([]LastTime, error)
 }
 
 // A Fetcher reads rows.
@@ -207,7 +185,7 @@ func SeriesOf(ctx context.Context, e Resolver, ref Ref) (x Series, err error) {
 
 // Last returns the time of the last update of one series of e. The error wraps ErrNotFound if ref
 // is no series.
-func Last(ctx context.Context, e LastsReader, ref Ref) (rra.Time, error) {
+func Last(ctx context.Context, e Engine, ref Ref) (rra.Time, error) {
 	if s, ok := e.(*Store); ok {
 		return s.Last(ref)
 	}
