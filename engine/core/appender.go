@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -30,16 +29,9 @@ import (
 // durable without waiting for Enqueue, because durable takes mu when the log has failed. queue.mu
 // and underway.mu are taken last and alone.
 type appender struct {
-	log       *currentLog    // the store's
-	shards    []*shard       // set before the log is open
-	running   sync.WaitGroup // goroutines of shards
-	catalogue *catalogue
-	admission *admission
-	calls     *calls
-	replica   *replica
-	lockGroup func(*group) error // locks a group with its state in memory
-	failpoint func(string)
-	logger    *slog.Logger
+	s       *Store
+	shards  []*shard       // set before the log is open
+	running sync.WaitGroup // goroutines of shards
 
 	// mu guards what follows, the coding contexts of all groups, and the order of the log.
 	mu     sync.Mutex
@@ -62,9 +54,7 @@ type appender struct {
 }
 
 func (a *appender) init(s *Store) {
-	a.catalogue, a.admission, a.calls = &s.catalogue, &s.admission, &s.calls
-	a.lockGroup, a.failpoint, a.logger = s.loader.lockGroup, s.failpoint, s.options.Logger
-	a.log, a.replica = &s.log, &s.replica
+	a.s = s
 	a.numbers.Forgotten, a.numbers.Claimed = ErrForgotten, errClaimed
 	a.tickets.New = func() any { return new(Ticket) }
 }
@@ -112,7 +102,7 @@ func (a *appender) submit(t *Ticket) error {
 	a.shards[0].stats.add(&t.result)
 	if len(t.runs) == 0 { // nothing is stored, so the number is not used
 		t.number = Number{}
-		if a.admission.shared { // it leads, or knows less than the leader
+		if a.s.admission.shared { // it leads, or knows less than the leader
 			return a.enqueue(t, barrierRecord)
 		}
 		t.complete()
@@ -159,12 +149,12 @@ func (a *appender) enqueueOp(t *Ticket) error {
 func (a *appender) enqueue(t *Ticket, rec []byte) error {
 	size := int64(len(rec))
 	t.size = size
-	t.enter(a.calls)
+	t.enter(&a.s.calls)
 	a.queue.push(t)
 	if t.op != nil {
 		a.underway.add(t.op.keys)
 	}
-	if _, err := a.log.get().Enqueue(rec); err != nil {
+	if _, err := a.s.log.get().Enqueue(rec); err != nil {
 		// No ticket is queued behind this one, and the log will not report it.
 		a.queue.unpush()
 		t.leave()
@@ -173,9 +163,9 @@ func (a *appender) enqueue(t *Ticket, rec []byte) error {
 		if t.op != nil {
 			a.underway.done(t.op.keys)
 		}
-		return fmt.Errorf("log: %w", a.replica.lost(err))
+		return fmt.Errorf("log: %w", a.s.replica.lost(err))
 	}
-	a.admission.addLogged(size) // t may stand for another batch by now
+	a.s.admission.addLogged(size) // t may stand for another batch by now
 	a.batches.Add(1)
 	return nil
 }
@@ -192,7 +182,7 @@ func (a *appender) durable(first, last wal.Pos, err error) {
 	for i, t := range d.tickets {
 		t.pos = first + wal.Pos(i)
 	}
-	a.failpoint("log-durable")
+	a.s.failpoint("log-durable")
 	a.dispatch(d)
 }
 
@@ -200,16 +190,16 @@ func (a *appender) durable(first, last wal.Pos, err error) {
 func (a *appender) failed(first, last wal.Pos, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	err = a.replica.lost(err)
+	err = a.s.replica.lost(err)
 	tickets := a.queue.shift(min(int(last-first+1), a.queue.len()))
 	a.drain()
 	a.resetContexts()
 	a.failures.Add(1)
 	// Every write that waits fails: thousands a second.
 	if ok, held := a.failureLines.Allow("log", time.Now()); ok {
-		a.logger.Error("log write failed; appends are refused until it succeeds", "err", err, "held_back_lines", held)
-		if a.admission.shared && errors.Is(err, wal.ErrFull) {
-			a.admission.wake() // what is in the database need not stay in the log
+		a.s.options.Logger.Error("log write failed; appends are refused until it succeeds", "err", err, "held_back_lines", held)
+		if a.s.admission.shared && errors.Is(err, wal.ErrFull) {
+			a.s.admission.wake() // what is in the database need not stay in the log
 		}
 	}
 	for _, t := range tickets {
@@ -257,7 +247,7 @@ func (a *appender) dispatch(d *delivery) {
 	}
 	for _, sh := range a.shards {
 		if all>>sh.id&1 == 0 && sh.idle() {
-			sh.reached(a.replica, d.last) // it is not woken for what does not concern it
+			sh.reached(&a.s.replica, d.last) // it is not woken for what does not concern it
 		} else {
 			sh.send(d)
 		}

@@ -42,15 +42,7 @@ const (
 
 // A checkpointer writes checkpoints, one at a time.
 type checkpointer struct {
-	loader    *loader
-	appender  *appender
-	catalogue *catalogue
-	space     *groupSpace
-	admission *admission
-	options   *Options
-	failpoint func(string)
-	// writeCatalogue writes the changes of the catalogue, notes and metadata up to a position.
-	writeCatalogue func(wal.Pos) error
+	s *Store
 
 	replayed atomic.Int64 // bytes of records replayed at open, which no checkpoint has covered yet
 
@@ -66,17 +58,10 @@ type checkpointer struct {
 	pins    int     // how many callers need the log behind pinned: backups, and a repair
 	pinned  wal.Pos // the log at and below this position may go
 
-	truncating chan struct{} // holds one: somebody truncates a log that stores share
+	truncating sync.Mutex // held while a log that stores share is truncated; taken before mu
 
 	stop       context.CancelFunc // ends the background goroutine; nil: it does not run
 	background sync.WaitGroup
-}
-
-// init connects a checkpointer to what it works with.
-func (cp *checkpointer) init(s *Store) {
-	cp.loader, cp.appender, cp.catalogue, cp.space = &s.loader, &s.appender, &s.catalogue, &s.space
-	cp.admission, cp.options, cp.failpoint, cp.writeCatalogue = &s.admission, &s.options, s.failpoint, s.writeCatalogue
-	cp.truncating = make(chan struct{}, 1)
 }
 
 // run writes a checkpoint. What every shard has applied when it begins is in the database when it
@@ -85,10 +70,10 @@ func (cp *checkpointer) run(ctx context.Context) error {
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
 	begun := time.Now()
-	logged, replayed := cp.admission.beginCheckpoint(), cp.replayed.Swap(0)
+	logged, replayed := cp.s.admission.beginCheckpoint(), cp.replayed.Swap(0)
 	err := cp.write(ctx)
 	cancelled := ctx.Err() != nil
-	cp.admission.endCheckpoint(logged, err, cancelled)
+	cp.s.admission.endCheckpoint(logged, err, cancelled)
 	defer cp.relieve()
 	if err != nil {
 		if !cancelled {
@@ -121,11 +106,11 @@ func (cp *checkpointer) unpin() {
 
 // write does the work of run. The caller holds mu.
 func (cp *checkpointer) write(ctx context.Context) error {
-	if err := cp.loader.db.Mend(); err != nil { // first: groups may wait to learn what counts
+	if err := cp.s.db.Mend(); err != nil { // first: groups may wait to learn what counts
 		return err
 	}
 	b := cp.appliedPos()
-	if err := cp.loader.applyAllDeferred(); err != nil {
+	if err := cp.s.loader.applyAllDeferred(); err != nil {
 		return err
 	}
 	err := cp.writeGroups(ctx)
@@ -133,18 +118,18 @@ func (cp *checkpointer) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cp.failpoint("checkpoint-groups")
+	cp.s.failpoint("checkpoint-groups")
 	if err := cp.awaitLog(); err != nil {
 		return err
 	}
-	if err := cp.writeCatalogue(b); err != nil {
+	if err := cp.s.writeCatalogue(b); err != nil {
 		return err
 	}
-	cp.failpoint("checkpoint-catalogue")
-	if cp.options.Follow == nil {
-		err = cp.appender.log.get().Truncate(cp.droppable(b))
+	cp.s.failpoint("checkpoint-catalogue")
+	if cp.s.options.Follow == nil {
+		err = cp.s.log.get().Truncate(cp.droppable(b))
 	}
-	cp.failpoint("checkpoint-end")
+	cp.s.failpoint("checkpoint-end")
 	return err
 }
 
@@ -162,17 +147,17 @@ func (cp *checkpointer) droppable(b wal.Pos) wal.Pos {
 // the log. With SyncAlways, and in a log of another kind than segments, every applied record is
 // durable already.
 func (cp *checkpointer) awaitLog() error {
-	if cp.options.Sync == wal.SyncAlways || cp.options.elsewhere() {
+	if cp.s.options.Sync == wal.SyncAlways || cp.s.options.elsewhere() {
 		return nil
 	}
-	_, err := cp.appender.log.get().Barrier(context.Background())
+	_, err := cp.s.log.get().Barrier(context.Background())
 	return err
 }
 
 // appliedPos returns the position up to which every shard has applied the log.
 func (cp *checkpointer) appliedPos() wal.Pos {
-	p := cp.appender.shards[0].applied.Load()
-	for _, sh := range cp.appender.shards[1:] {
+	p := cp.s.appender.shards[0].applied.Load()
+	for _, sh := range cp.s.appender.shards[1:] {
 		p = min(p, sh.applied.Load())
 	}
 	return wal.Pos(p)
@@ -202,7 +187,7 @@ func (cp *checkpointer) writeGroups(ctx context.Context) error {
 // snapshot freezes the coded rows and the state of g, or returns nil if g has not changed. Fetches
 // read the frozen rows until conclude drops them.
 func (cp *checkpointer) snapshot(g *group) *snapshot {
-	sh := cp.appender.shards[g.shard]
+	sh := cp.s.appender.shards[g.shard]
 	sh.mu.Lock() // between two records
 	defer sh.mu.Unlock()
 	g.mu.Lock()
@@ -226,7 +211,7 @@ func (cp *checkpointer) snapshot(g *group) *snapshot {
 func (cp *checkpointer) takeSnapshots(ctx context.Context, failed *atomic.Bool, chunks chan<- []*snapshot) error {
 	var chunk []*snapshot
 	bytes := 0
-	for _, c := range *cp.catalogue.classes.Load() {
+	for _, c := range *cp.s.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
 			if err := ctx.Err(); err != nil || failed.Load() {
 				cp.conclude(chunk, false)
@@ -258,7 +243,7 @@ func (cp *checkpointer) writeSnapshots(chunk []*snapshot) error {
 		cp.conclude(chunk, false)
 		return err
 	}
-	err := cp.loader.db.Update(nil, func(tx *boltfile.Tx) error {
+	err := cp.s.db.Update(nil, func(tx *boltfile.Tx) error {
 		w := &checkpointTx{cp: cp, tx: tx, rows: tx.Bucket(bucketRows), checkpointScratch: &cp.scratch}
 		w.buf = w.buf[:0]
 		for _, sn := range chunk {
@@ -275,44 +260,44 @@ func (cp *checkpointer) writeSnapshots(chunk []*snapshot) error {
 		if err := cp.raise(tx, chunk); err != nil {
 			return err
 		}
-		cp.failpoint("checkpoint-tx")
+		cp.s.failpoint("checkpoint-tx")
 		return nil
 	}, func(written bool) {
-		cp.failpoint("checkpoint-written") // and groups do not know it yet
+		cp.s.failpoint("checkpoint-written") // and groups do not know it yet
 		cp.conclude(chunk, written)
 	})
-	cp.loader.db.DropMapping()
-	cp.failpoint("checkpoint-between")
+	cp.s.db.DropMapping()
+	cp.s.failpoint("checkpoint-between")
 	return err
 }
 
 // relieve ends a checkpoint for the writers: it unloads idle groups if memory is short, and lets
 // waiting writers look again.
 func (cp *checkpointer) relieve() {
-	if cp.space.Used() > cp.options.Memory/2 {
+	if cp.s.space.Used() > cp.s.options.Memory/2 {
 		cp.unloadIdle()
 	}
-	cp.admission.relieve()
+	cp.s.admission.relieve()
 }
 
 // unloadIdle unloads the groups that have not been used since the last checkpoint.
 func (cp *checkpointer) unloadIdle() {
-	sh := cp.appender.shards[0] // all have the same window
+	sh := cp.s.appender.shards[0] // all have the same window
 	sh.mu.Lock()
 	reorders := sh.reorder != 0
 	sh.mu.Unlock()
-	for _, c := range *cp.catalogue.classes.Load() {
+	for _, c := range *cp.s.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
-			cp.appender.mu.Lock() // it guards the coding context
+			cp.s.appender.mu.Lock() // it guards the coding context
 			g.unloadIdle(reorders)
-			cp.appender.mu.Unlock()
+			cp.s.appender.mu.Unlock()
 		}
 	}
 }
 
 // batchBytes returns how many bytes a checkpoint gathers for one transaction at most, given the
 // budget of memory.
-func (cp *checkpointer) batchBytes() int { return int(min(txMost, max(cp.options.Memory/16, 1<<20))) }
+func (cp *checkpointer) batchBytes() int { return int(min(txMost, max(cp.s.options.Memory/16, 1<<20))) }
 
 // raise stores the highest log position that any group includes. The log must never give that
 // position to another record.

@@ -167,7 +167,7 @@ func (w *checkpointTx) shed(sn *snapshot, stream int, e *rowblock.SubBlocks, kee
 			return nil
 		}
 	}
-	w.cp.failpoint("expire")
+	w.cp.s.failpoint("expire")
 	return w.rewrite(sn, stream, e, e.Lo, strips)
 }
 
@@ -210,19 +210,19 @@ func (w *checkpointTx) subBlock(strips []rowblock.Strip, sn *snapshot, stream in
 	key := rowblock.Key(nil, c.id, stream, slot, sub, sn.g.id)
 	v := w.rows.Get(key)
 	if v == nil {
-		return strips, w.cp.loader.damagedRows(w.tx, sn.g, stream, slot, sub, -1, damage.ErrMissing)
+		return strips, w.cp.s.loader.damagedRows(w.tx, sn.g, stream, slot, sub, -1, damage.ErrMissing)
 	}
 	defer boltfile.DropPages(v)
 	b, err := rowblock.Open(key, v)
 	if err != nil {
-		return strips, w.cp.loader.damagedRows(w.tx, sn.g, stream, slot, sub, -1, err)
+		return strips, w.cp.s.loader.damagedRows(w.tx, sn.g, stream, slot, sub, -1, err)
 	}
 	for i := range b.Columns {
 		if !keep(i / c.sources) {
 			continue
 		}
 		if strips, err = b.AppendStrips(strips, &c.streams[stream], i); err != nil {
-			return strips, w.cp.loader.damagedRows(w.tx, sn.g, stream, slot, sub, i, err)
+			return strips, w.cp.s.loader.damagedRows(w.tx, sn.g, stream, slot, sub, i, err)
 		}
 	}
 	return strips, nil
@@ -269,7 +269,7 @@ func (w *checkpointTx) mergeSlot(sn *snapshot, stream int, e *rowblock.SubBlocks
 		slices.SortStableFunc(strips, rowblock.CompareStrips)
 		fresh.Merged = true
 	}
-	w.cp.failpoint("merge")
+	w.cp.s.failpoint("merge")
 	return w.rewrite(sn, stream, e, from, strips)
 }
 

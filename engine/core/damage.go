@@ -36,9 +36,9 @@ func (l *loader) damagedRows(tx *boltfile.Tx, g *group, stream int, slot int64, 
 	loseSlot(e, &g.c.streams[stream], slot)
 	if column >= 0 {
 		e.Place += fmt.Sprintf(", column %d", column)
-		e.Series = l.catalogue.pathOf(tx, g.c, g.id, column/g.c.sources)
+		e.Series = l.s.catalogue.pathOf(tx, g.c, g.id, column/g.c.sources)
 	}
-	l.damage.Note(e)
+	l.s.damage.Note(e)
 	return e
 }
 
@@ -49,7 +49,7 @@ func (l *loader) damagedState(g *group, err error) *DamageError {
 		e.Err = page.Err
 	}
 	e.Place = fmt.Sprintf("class %d, group %d", g.c.id, g.id)
-	l.damage.Note(e)
+	l.s.damage.Note(e)
 	return e
 }
 

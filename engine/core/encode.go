@@ -20,7 +20,7 @@ func (a *appender) prepareContext(g *group, index int) error {
 	if g.encReady && g.encEpoch == a.epoch && len(g.encTag) > index*g.c.sources {
 		return nil
 	}
-	if err := a.lockGroup(g); err != nil {
+	if err := a.s.loader.lockGroup(g); err != nil {
 		return err
 	}
 	defer g.mu.Unlock()

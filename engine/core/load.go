@@ -10,19 +10,10 @@ import (
 // A loader brings the state of groups into memory when somebody needs it, and names the damage that
 // is met in what the database holds of a group.
 type loader struct {
-	db        *boltfile.File
-	damage    *damage.Seen
-	catalogue *catalogue
-	appender  *appender // which knows the shards
-	space     *groupSpace
+	s *Store
 
 	deferred atomic.Int64          // groups that have yet to apply deferred runs
 	failure  atomic.Pointer[error] // the first error of a replay
-}
-
-// init connects a loader to what it works with.
-func (l *loader) init(s *Store) {
-	l.db, l.damage, l.catalogue, l.appender, l.space = s.db, &s.damage, &s.catalogue, &s.appender, &s.space
 }
 
 // failed keeps the first error of a replay, which ends it.
@@ -40,7 +31,7 @@ func (l *loader) lockGroup(g *group) error {
 	}
 	g.mu.Unlock()
 	for {
-		tx, err := l.db.Begin()
+		tx, err := l.s.db.Begin()
 		if err != nil {
 			return err
 		}
@@ -76,7 +67,7 @@ func (l *loader) loadGroup(g *group, tx *boltfile.Tx) error {
 	if g.loaded || g.deferredErr != nil {
 		return g.deferredErr
 	}
-	err := l.db.Guard(bucketState, func() error {
+	err := l.s.db.Guard(bucketState, func() error {
 		v := tx.Bucket(bucketState).Get(g.stateKey())
 		if v == nil && g.stored {
 			return damage.ErrMissing
@@ -100,13 +91,13 @@ func (l *loader) loadGroup(g *group, tx *boltfile.Tx) error {
 		l.deferred.Add(-1)
 	}
 	g.loaded = true
-	l.space.loaded.Add(1)
+	l.s.space.loaded.Add(1)
 	return nil
 }
 
 // applyDeferred applies runs to g in the goroutine of the caller, which holds g.mu.
 func (l *loader) applyDeferred(g *group, runs []deferredRun) error {
-	owner := l.appender.shards[g.shard]
+	owner := l.s.appender.shards[g.shard]
 	sh := &shard{id: owner.id}
 	for i := range runs {
 		sh.reorder = runs[i].window

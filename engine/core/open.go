@@ -325,27 +325,27 @@ func (c *calls) close() error {
 
 // start starts the goroutine that writes checkpoints by the clock and when one is due.
 func (cp *checkpointer) start() {
-	if cp.options.ReadOnly || cp.options.NoBackground {
+	if cp.s.options.ReadOnly || cp.s.options.NoBackground {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cp.stop = cancel
 	cp.background.Go(func() {
-		tick := time.NewTicker(cp.options.CheckpointInterval)
+		tick := time.NewTicker(cp.s.options.CheckpointInterval)
 		defer tick.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-			case <-cp.admission.due:
+			case <-cp.s.admission.due:
 			}
 			if err := cp.run(ctx); err != nil && ctx.Err() == nil {
-				cp.options.Logger.Error("checkpoint failed; it is tried again", "err", err)
+				cp.s.options.Logger.Error("checkpoint failed; it is tried again", "err", err)
 				select { // not at once: a full disk stays full for a while
 				case <-ctx.Done():
 				case <-time.After(time.Second):
-					cp.admission.wake()
+					cp.s.admission.wake()
 				}
 			}
 		}

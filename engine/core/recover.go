@@ -257,8 +257,6 @@ func (s *Store) replayMet(p wal.Pos, err error) {
 func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 	cat := &s.catalogue
 	cat.init(s, len(s.appender.shards))
-	s.loader.init(s)
-	s.checkpoints.init(s)
 	err = s.db.View(nil, func(tx *boltfile.Tx) error {
 		if err := s.loadMark(tx); err != nil {
 			return err
@@ -344,7 +342,7 @@ func (l *loader) applyAllDeferred() error {
 	if l.deferred.Load() == 0 {
 		return nil
 	}
-	for _, c := range *l.catalogue.classes.Load() {
+	for _, c := range *l.s.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
 			g.mu.Lock()
 			waits := len(g.deferred) > 0

@@ -461,12 +461,12 @@ func (s *Store) Truncate(upto wal.Pos) error {
 	}
 	defer s.leave()
 	cp := &s.checkpoints
-	cp.truncating <- struct{}{}
-	defer func() { <-cp.truncating }()
+	cp.truncating.Lock()
+	defer cp.truncating.Unlock()
 	cp.mu.Lock()
 	b := cp.droppable(min(upto, s.Checkpointed()))
 	cp.mu.Unlock() // servers of the log may not answer: checkpoints and backups go on
-	if err := cp.appender.log.get().Truncate(b); err != nil {
+	if err := s.log.get().Truncate(b); err != nil {
 		return fmt.Errorf("truncate the log: %w", s.replica.lost(err))
 	}
 	return nil

@@ -57,7 +57,7 @@ func (sm *sample) check(c *class) error {
 // the series is still there. A sample of another reference must not be logged: it would change a
 // coding context that no checkpoint keeps.
 func (a *appender) groupOf(ref Ref) (*class, *group, error) {
-	if c := a.catalogue.class(ref.class()); c != nil && ref.number() < c.next.Load() {
+	if c := a.s.catalogue.class(ref.class()); c != nil && ref.number() < c.next.Load() {
 		if g := c.group(ref.number()); g != nil {
 			return c, g, nil
 		}

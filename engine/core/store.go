@@ -44,6 +44,7 @@ func newStore(dir string, o Options) *Store {
 	s.damage.Logger = s.options.Logger
 	s.calls.init()
 	s.appender.init(s)
+	s.loader.s, s.checkpoints.s = s, s
 	s.replica.init(s)
 	return s
 }
