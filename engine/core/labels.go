@@ -76,9 +76,7 @@ func (s *Store) texts(ctx context.Context, q *LabelQuery, passed *damage.Skipped
 		})
 	}
 	out = slices.AppendSeq(out, maps.Keys(set))
-	if !slices.IsSorted(out) {
-		slices.Sort(out)
-	}
+	slices.Sort(out)
 	return slices.Compact(out), err
 }
 

@@ -126,9 +126,6 @@ func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Series, error] {
 // Refs returns the references of the series of e that match all of ms, in order. If the error wraps
 // ErrDamaged, the references are those that can be read.
 func Refs(ctx context.Context, e Engine, ms []Matcher) (out []Ref, err error) {
-	if s, ok := e.(*Store); ok {
-		return s.refs(ctx, ms)
-	}
 	for x, failed := range e.Select(ctx, Query{Matchers: ms, Order: ByRef, RefsOnly: true}) {
 		if failed != nil {
 			err = failed
@@ -137,20 +134,6 @@ func Refs(ctx context.Context, e Engine, ms []Matcher) (out []Ref, err error) {
 		out = append(out, x.Ref)
 	}
 	return out, err
-}
-
-// refs is Refs of a Store, which has all of them at once.
-func (s *Store) refs(ctx context.Context, ms []Matcher) ([]Ref, error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	var passed damage.Skipped
-	refs, err := s.selectRefs(ctx, ms, &passed)
-	if err == nil {
-		err = passed.Err()
-	}
-	return refs, err
 }
 
 // selected calls fn with the series that match all of ms, in order of their references, until fn

@@ -57,9 +57,8 @@ type replayer struct {
 	c    *delivery
 	wait sync.WaitGroup
 
-	lazy     bool   // samples are deferred until their group is loaded
-	deferred int    // bytes of deferred records
-	kept     []byte // holds the newest deferred records
+	lazy     bool // samples are deferred until their group is loaded
+	deferred int  // bytes of deferred records
 }
 
 // record takes the record at p. It changes the catalogue at once. Samples go to the shards with
@@ -140,13 +139,8 @@ func (r *replayer) change(p wal.Pos, n *numbers.Numbered, rec []byte) (*delivery
 
 // deferRuns leaves the runs of a record of samples with their groups.
 func (r *replayer) deferRuns(p wal.Pos, n *numbers.Numbered, rec []byte) error {
-	if cap(r.kept)-len(r.kept) < len(rec) {
-		r.kept = make([]byte, 0, max(deferredChunk, len(rec)))
-	}
-	from := len(r.kept)
-	r.kept = append(r.kept, rec...)
 	r.deferred += len(rec)
-	return r.s.eachRun(p, r.kept[from:], func(g *group, h runHeader) error {
+	return r.s.eachRun(p, bytes.Clone(rec), func(g *group, h runHeader) error {
 		return r.s.loader.deferRun(g, deferredRun{p, n, h, r.s.appender.shards[g.shard].reorder})
 	})
 }
@@ -298,16 +292,25 @@ func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 
 // metaNumber returns a number of the bucket meta, which are always there.
 func metaNumber(tx *boltfile.Tx, key []byte) (uint64, error) {
+	v, err := metaValue(tx, key, 8)
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(v), nil
+}
+
+// metaValue returns a value of the bucket meta that is always there, and always of n bytes.
+func metaValue(tx *boltfile.Tx, key []byte, n int) ([]byte, error) {
 	v, err := tx.Get(bucketMeta, key)
 	switch {
 	case err != nil:
-		return 0, err
+		return nil, err
 	case v == nil:
-		return 0, damage.InValue(bucketMeta, key, damage.ErrMissing)
-	case len(v) != 8:
-		return 0, damage.InValue(bucketMeta, key, record.ErrParse)
+		return nil, damage.InValue(bucketMeta, key, damage.ErrMissing)
+	case len(v) != n:
+		return nil, damage.InValue(bucketMeta, key, record.ErrParse)
 	}
-	return binary.BigEndian.Uint64(v), nil
+	return v, nil
 }
 
 // A store that is opened for one command needs the state of one group, or of no group at all. In
@@ -319,9 +322,6 @@ func metaNumber(tx *boltfile.Tx, key []byte) (uint64, error) {
 // deferredMost is how many bytes of records may be deferred. A longer log is replayed by all shards
 // at once.
 const deferredMost = 2 << 20
-
-// deferredChunk is the size of the pieces of memory that deferred records share, in bytes.
-const deferredChunk = 64 << 10
 
 // deferRun leaves a run with its group. A group that is loaded applies it at once.
 func (l *loader) deferRun(g *group, r deferredRun) error {

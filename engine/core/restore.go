@@ -291,17 +291,10 @@ func (re *restorer) Pair(parts [3][]byte, keep bool) error {
 	if !keep {
 		return nil
 	}
-	if bytes.Equal(parts[0], bucketMeta) && bytes.Equal(parts[1], metaVersion) {
-		re.version = parts[2]
-		return nil
-	}
-	if re.replica && bytes.Equal(parts[0], bucketMeta) {
-		if kept, err := re.keepLog(parts); kept || err != nil {
+	if bytes.Equal(parts[0], bucketMeta) {
+		if kept, err := re.meta(parts[1], parts[2]); kept || err != nil {
 			return err
 		}
-	}
-	if bytes.Equal(parts[0], bucketMeta) && (bytes.Equal(parts[1], metaLog) || bytes.Equal(parts[1], metaStore)) {
-		return nil // of the store that was backed up: this is another one, with a log of its own
 	}
 	re.pairs = append(re.pairs, parts)
 	if re.size += len(parts[1]) + len(parts[2]); re.size > txBytes {
@@ -310,27 +303,36 @@ func (re *restorer) Pair(parts [3][]byte, keep bool) error {
 	return nil
 }
 
-// keepLog takes a pair that names a replica's log, and how far the replica is. Such pairs are put
-// at the end.
-func (re *restorer) keepLog(parts [3][]byte) (kept bool, err error) {
-	log, groups := bytes.Equal(parts[1], metaLog), bytes.Equal(parts[1], metaGroups)
-	if !log && !groups {
+// meta takes a pair of the bucket meta that is put at the end or not at all.
+func (re *restorer) meta(key, v []byte) (taken bool, err error) {
+	switch {
+	case bytes.Equal(key, metaVersion):
+		re.version = v
+		return true, nil
+	case bytes.Equal(key, metaStore): // this is another store
+		return true, nil
+	case bytes.Equal(key, metaLog) && !re.replica: // with a log of its own
+		return true, nil
+	case !bytes.Equal(key, metaLog) && (!re.replica || !bytes.Equal(key, metaGroups)):
 		return false, nil
 	}
-	v, err := record.CutSum(parts[2], bucketMeta, parts[1])
-	if log && err == nil {
-		re.mark, err = parseLogMark(v)
-	}
-	if groups && err == nil && len(v) != 8 {
+	b, err := record.CutSum(v, bucketMeta, key)
+	if err == nil && bytes.Equal(key, metaLog) {
+		re.mark, err = parseLogMark(b)
+	} else if err == nil && len(b) != 8 {
 		err = record.ErrParse
+	} else if err == nil {
+		re.groups = max(re.groups, binary.BigEndian.Uint64(b))
 	}
 	if err != nil {
-		return true, fmt.Errorf("%w: %w", backup.ErrPart, err)
+		err = fmt.Errorf("%w: %w", backup.ErrPart, err)
 	}
-	if groups {
-		re.groups = max(re.groups, binary.BigEndian.Uint64(v))
-	}
-	return true, nil
+	return true, err
+}
+
+// put adds a value of the bucket meta to the pairs that wait.
+func (re *restorer) put(key, v []byte) {
+	re.pairs = append(re.pairs, [3][]byte{bucketMeta, key, record.AppendSum(v, bucketMeta, key)})
 }
 
 // Record puts a record into the log. A replica finds it in its own.
@@ -374,9 +376,9 @@ func (re *restorer) end() error {
 	if err := re.endLog(); err != nil {
 		return err
 	}
-	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaLog, record.AppendSum(re.mark.append(nil), bucketMeta, metaLog)})
+	re.put(metaLog, re.mark.append(nil))
 	id := backup.NewID()
-	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaStore, record.AppendSum(id[:], bucketMeta, metaStore)})
+	re.put(metaStore, id[:])
 	if err := re.write(); err != nil { // what came before the version, durably
 		return err
 	}
@@ -393,8 +395,7 @@ func (re *restorer) endLog() error {
 		if re.mark.last != logElsewhere {
 			re.mark = logMark{last: logElsewhere}
 		}
-		groups := binary.BigEndian.AppendUint64(nil, re.groups)
-		re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaGroups, record.AppendSum(groups, bucketMeta, metaGroups)})
+		re.put(metaGroups, binary.BigEndian.AppendUint64(nil, re.groups))
 		return nil
 	}
 	if re.log == nil {

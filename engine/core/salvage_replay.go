@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -357,15 +358,9 @@ func (s *Store) reached() (catalogue, groups wal.Pos, err error) {
 	}
 	err = s.db.View(bucketMeta, func(tx *boltfile.Tx) error {
 		c, err := metaNumber(tx, metaCatalogue)
-		if err != nil {
-			return err
-		}
-		g, err := metaNumber(tx, metaGroups)
-		if err != nil {
-			return err
-		}
+		g, failed := metaNumber(tx, metaGroups)
 		catalogue, groups = wal.Pos(c), wal.Pos(g)
-		return s.loadMark(tx)
+		return cmp.Or(err, failed, s.loadMark(tx))
 	})
 	return catalogue, groups, err
 }

@@ -170,14 +170,9 @@ func putStoreID(tx *boltfile.Tx) error {
 
 // readStoreID returns the name of the store. The error is a *DamageError.
 func readStoreID(tx *boltfile.Tx) (id backup.ID, err error) {
-	v, err := tx.Get(bucketMeta, metaStore)
-	switch {
-	case err != nil:
+	v, err := metaValue(tx, metaStore, len(id))
+	if err != nil {
 		return id, err
-	case v == nil:
-		return id, damage.InValue(bucketMeta, metaStore, damage.ErrMissing)
-	case len(v) != len(id):
-		return id, damage.InValue(bucketMeta, metaStore, record.ErrParse)
 	}
 	return backup.ID(v), nil
 }

@@ -110,16 +110,13 @@ func (s *Store) loadMark(tx *boltfile.Tx) error {
 	if s.logged, err = parseLogMark(v); err != nil {
 		return damage.InValue(bucketMeta, metaLog, err)
 	}
-	switch s.options.elsewhere() {
-	case true:
-		if s.logged.last != logElsewhere {
-			return invalid("the log of the database is in its folder, not where the options say")
-		}
+	switch elsewhere := s.logged.last == logElsewhere; {
+	case elsewhere && !s.options.elsewhere():
+		return invalid("the log of the database is not in its folder: it is a replica of a partition")
+	case elsewhere:
 		s.replica.id = s.logged.id
-	case false:
-		if s.logged.last == logElsewhere {
-			return invalid("the log of the database is not in its folder: it is a replica of a partition")
-		}
+	case s.options.elsewhere():
+		return invalid("the log of the database is in its folder, not where the options say")
 	}
 	return nil
 }
