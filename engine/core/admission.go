@@ -68,11 +68,7 @@ func (a *admission) wait(ctx context.Context) error {
 		if overBudget && (!a.background || tries > 2) {
 			return ErrMemory
 		}
-		next := a.nextCheckpoint()
-		if !a.full() {
-			return nil
-		}
-		if err := a.awaitCheckpoint(ctx, next); err != nil {
+		if err := a.awaitCheckpoint(ctx, a.full); err != nil {
 			return err
 		}
 	}
@@ -86,11 +82,7 @@ func (a *admission) hold(ctx context.Context) error {
 		if !a.background || tries > 2 {
 			return ctx.Err()
 		}
-		next := a.nextCheckpoint()
-		if !a.full() {
-			break
-		}
-		if err := a.awaitCheckpoint(ctx, next); err != nil {
+		if err := a.awaitCheckpoint(ctx, a.full); err != nil {
 			return err
 		}
 		if a.failure.Load() == nil {
@@ -110,15 +102,15 @@ func (a *admission) failed() error {
 	return fmt.Errorf("no room until a checkpoint succeeds: %w", *failure)
 }
 
-// nextCheckpoint returns a channel that is closed when the next checkpoint has ended.
-func (a *admission) nextCheckpoint() <-chan struct{} {
+// awaitCheckpoint asks for a checkpoint and waits for its end, if needed says that it is still
+// needed. The error is ctx's.
+func (a *admission) awaitCheckpoint(ctx context.Context, needed func() bool) error {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.next
-}
-
-// awaitCheckpoint asks for a checkpoint and waits until next is closed. The error is ctx's.
-func (a *admission) awaitCheckpoint(ctx context.Context, next <-chan struct{}) error {
+	next := a.next
+	a.mu.Unlock()
+	if !needed() { // one has just ended
+		return nil
+	}
 	a.wake()
 	select {
 	case <-next:
@@ -182,7 +174,7 @@ func (a *admission) reserve(ctx context.Context, n, each int64) (*reservation, e
 			return nil, fmt.Errorf("%w: %d bytes are needed, and of the %d there are for this %d are free",
 				ErrMemory, n, budget, a.space.Left(budget))
 		}
-		if err := a.awaitCheckpoint(ctx, a.nextCheckpoint()); err != nil {
+		if err := a.awaitCheckpoint(ctx, func() bool { return true }); err != nil {
 			return nil, err
 		}
 	}

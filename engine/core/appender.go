@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,7 +153,7 @@ func (a *appender) enqueue(t *Ticket, rec []byte) error {
 	t.enter(&a.s.calls)
 	a.queue.push(t)
 	if t.op != nil {
-		a.underway.add(t.op.keys)
+		a.underway.add(t.op.keys, 1)
 	}
 	if _, err := a.s.log.get().Enqueue(rec); err != nil {
 		// No ticket is queued behind this one, and the log will not report it.
@@ -160,9 +161,6 @@ func (a *appender) enqueue(t *Ticket, rec []byte) error {
 		t.leave()
 		a.recall(t)
 		a.stale = true
-		if t.op != nil {
-			a.underway.done(t.op.keys)
-		}
 		return fmt.Errorf("log: %w", a.s.replica.lost(err))
 	}
 	a.s.admission.addLogged(size) // t may stand for another batch by now
@@ -204,17 +202,17 @@ func (a *appender) failed(first, last wal.Pos, err error) {
 	}
 	for _, t := range tickets {
 		a.recall(t)
-		if t.op != nil {
-			a.underway.done(t.op.keys)
-		}
 		t.err = fmt.Errorf("log: %w", err)
 		t.complete()
 	}
 }
 
-// recall takes back that runs of t are on their way to their groups, and its number: the record was
-// not logged.
+// recall takes back that runs of t are on their way to their groups, and changes of keys, and its
+// number: the record was not logged.
 func (a *appender) recall(t *Ticket) {
+	if t.op != nil {
+		a.underway.add(t.op.keys, -1)
+	}
 	if !t.again {
 		a.numbers.Unclaim(t.number)
 	}
@@ -234,7 +232,7 @@ func (a *appender) dispatch(d *delivery) {
 		}
 		if t.op != nil {
 			t.op.apply(t)
-			a.underway.done(t.op.keys)
+			a.underway.add(t.op.keys, -1)
 		}
 		mask := t.shards(len(a.shards))
 		n := bits.OnesCount64(mask)
@@ -376,8 +374,9 @@ type underway struct {
 	keys map[string]int
 }
 
-// add counts a change of each key.
-func (u *underway) add(keys []string) {
+// add counts n more changes of each key: 1 when they are enqueued, and -1 once they were applied or
+// have failed.
+func (u *underway) add(keys []string, n int) {
 	if len(keys) == 0 {
 		return
 	}
@@ -387,19 +386,7 @@ func (u *underway) add(keys []string) {
 		u.keys = make(map[string]int)
 	}
 	for _, k := range keys {
-		u.keys[k]++
-	}
-}
-
-// done takes back what add counted, once the change was applied or has failed.
-func (u *underway) done(keys []string) {
-	if len(keys) == 0 {
-		return
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for _, k := range keys {
-		if u.keys[k]--; u.keys[k] == 0 {
+		if u.keys[k] += n; u.keys[k] == 0 {
 			delete(u.keys, k)
 		}
 	}
@@ -409,10 +396,5 @@ func (u *underway) done(keys []string) {
 func (u *underway) any(keys ...string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, k := range keys {
-		if u.keys[k] > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(keys, func(k string) bool { return u.keys[k] > 0 })
 }

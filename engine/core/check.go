@@ -197,14 +197,7 @@ func (c *checker) catalogue() {
 
 // record returns a record of a series, nil if it is damaged.
 func (c *checker) record(k, v []byte) *seriesRecord {
-	b, err := record.CutSum(v, bucketSeries, k)
-	if err != nil {
-		return nil
-	}
-	rec, err := c.s.catalogue.decodeRecord(b)
-	if err != nil {
-		return nil
-	}
+	rec, _ := boltfile.Decode(new(damage.Seen), bucketSeries, k, v, c.s.catalogue.decodeRecord)
 	return rec
 }
 

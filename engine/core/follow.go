@@ -137,7 +137,7 @@ func (r *replica) followOnce(ctx context.Context) error {
 			}
 			met = true
 		}
-		return in.add(ctx, p, rec)
+		return in.add(p, rec)
 	})
 	if e := in.finish(); e != nil {
 		err = e

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -18,11 +19,10 @@ type inbox struct {
 	s     *Store
 	r     replayer
 	next  wal.Pos       // of the next record; add alone uses it
-	more  chan struct{} // there is something to apply, or the end has come; holds one
-	room  chan struct{} // something was taken, or applying has failed; holds one
 	ended chan struct{} // closed when the goroutine has returned
 
 	mu      sync.Mutex // guards what follows; taken alone
+	changed sync.Cond  // of what follows
 	buf     []byte
 	records []rawRecord // in buf
 	last    bool        // no more records come
@@ -31,42 +31,42 @@ type inbox struct {
 
 // newInbox returns an inbox whose first record has the position next.
 func newInbox(s *Store, next wal.Pos) *inbox {
-	return &inbox{
-		s: s, r: replayer{s: s, c: &delivery{}}, next: next,
-		more: make(chan struct{}, 1), room: make(chan struct{}, 1), ended: make(chan struct{}),
-	}
+	in := &inbox{s: s, r: replayer{s: s, c: &delivery{}}, next: next, ended: make(chan struct{})}
+	in.changed.L = &in.mu
+	return in
 }
 
 // start starts the goroutine that applies, until finish or until ctx ends.
 func (in *inbox) start(ctx context.Context) {
 	go func() {
 		defer close(in.ended)
+		defer context.AfterFunc(ctx, func() { in.fail(ctx.Err()) })()
 		for {
-			select {
-			case <-in.more:
-			case <-ctx.Done():
-			}
 			in.mu.Lock()
-			buf, records, last := in.buf, in.records, in.last
+			for len(in.records) == 0 && !in.last && in.err == nil {
+				in.changed.Wait()
+			}
+			buf, records, err := in.buf, in.records, in.err
 			in.buf, in.records = nil, nil
 			in.mu.Unlock()
-			signal(in.room)
-			err := ctx.Err()
-			if err == nil {
-				err = in.apply(ctx, buf, records)
-			}
-			if err != nil {
-				in.mu.Lock()
-				in.err = err
-				in.mu.Unlock()
-				signal(in.room)
-				in.s.replica.failed()
-			}
-			if err != nil || last {
+			in.changed.Broadcast()
+			if err != nil || len(records) == 0 {
 				return
+			}
+			if err := in.apply(ctx, buf, records); err != nil {
+				in.fail(err)
 			}
 		}
 	}()
+}
+
+// fail ends the inbox.
+func (in *inbox) fail(err error) {
+	in.mu.Lock()
+	in.err = cmp.Or(in.err, err)
+	in.mu.Unlock()
+	in.changed.Broadcast()
+	in.s.replica.failed()
 }
 
 // signal sends a message to a channel that holds one, unless it has one.
@@ -77,32 +77,26 @@ func signal(c chan struct{}) {
 	}
 }
 
-// add takes a copy of the record at p. The error is ctx's, or says why records are not applied any
-// more, or that p is not the next position.
-func (in *inbox) add(ctx context.Context, p wal.Pos, rec []byte) error {
+// add takes a copy of the record at p. The error is the one of start's context, or says why records
+// are not applied any more, or that p is not the next position.
+func (in *inbox) add(p wal.Pos, rec []byte) error {
 	if p != in.next {
 		return fmt.Errorf("%w: record %d comes where %d is the next", wal.ErrHole, p, in.next)
 	}
-	for {
-		in.mu.Lock()
-		err, full := in.err, len(in.records) > 0 && len(in.buf)+len(rec) > inboxBytes
-		if err == nil && !full {
-			from := len(in.buf)
-			in.buf = append(in.buf, rec...)
-			in.records = append(in.records, rawRecord{pos: p, from: uint32(from), to: uint32(len(in.buf))})
-			in.next++
-		}
-		in.mu.Unlock()
-		if err != nil || !full {
-			signal(in.more)
-			return err
-		}
-		select {
-		case <-in.room:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for in.err == nil && len(in.records) > 0 && len(in.buf)+len(rec) > inboxBytes {
+		in.changed.Wait()
 	}
+	if in.err != nil {
+		return in.err
+	}
+	from := len(in.buf)
+	in.buf = append(in.buf, rec...)
+	in.records = append(in.records, rawRecord{pos: p, from: uint32(from), to: uint32(len(in.buf))})
+	in.next++
+	in.changed.Broadcast()
+	return nil
 }
 
 // finish waits until everything that was added is applied, or the context of start has ended. It
@@ -111,7 +105,7 @@ func (in *inbox) finish() error {
 	in.mu.Lock()
 	in.last = true
 	in.mu.Unlock()
-	signal(in.more)
+	in.changed.Broadcast()
 	<-in.ended
 	in.s.appender.drain()
 	if in.err != nil {
@@ -126,9 +120,6 @@ func (in *inbox) finish() error {
 // apply hands records on to the shards. Changes of the catalogue happen here, in order.
 func (in *inbox) apply(ctx context.Context, buf []byte, records []rawRecord) error {
 	s := in.s
-	if len(records) == 0 {
-		return nil
-	}
 	if err := s.admission.hold(ctx); err != nil {
 		return err
 	}

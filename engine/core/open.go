@@ -292,7 +292,8 @@ type calls struct {
 
 func (c *calls) init() { c.idle = make(chan struct{}, 1) }
 
-// enter counts a call until leave. The error is ErrClosed.
+// enter counts a call until leave. Who calls it, or one of Store's methods that do, defers leave if
+// the error is nil. The error is ErrClosed.
 func (c *calls) enter() error {
 	c.n.Add(1)
 	if c.closed.Load() {

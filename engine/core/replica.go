@@ -55,20 +55,6 @@ func (r *replica) init(s *Store) {
 	}
 }
 
-// standing is Store.Standing.
-func (r *replica) standing() (Standing, <-chan struct{}) {
-	r.mu.Lock()
-	st := Standing{Role: Role(r.role.Load()), Err: r.err, Log: r.id, Damaged: r.s.damage.Count() > 0}
-	if r.changed == nil {
-		r.changed = make(chan struct{})
-	}
-	changed := r.changed
-	r.mu.Unlock()
-	st.Position = r.s.Position() // after the role: a halted store's is the last one
-	st.Newest = r.newest()
-	return st, changed
-}
-
 // newest returns the newest position of the log that is known.
 func (r *replica) newest() wal.Pos {
 	p := r.s.log.get().Last()
@@ -317,7 +303,7 @@ func (r *replica) lead(ctx context.Context) error {
 func (r *replica) catchUp(ctx context.Context, l Log) error {
 	in := newInbox(r.s, r.s.Position()+1)
 	in.start(ctx)
-	err := l.Replay(in.next, func(p wal.Pos, rec []byte) error { return in.add(ctx, p, rec) })
+	err := l.Replay(in.next, func(p wal.Pos, rec []byte) error { return in.add(p, rec) })
 	if e := in.finish(); e != nil {
 		return e
 	}
@@ -421,7 +407,19 @@ type Standing struct {
 
 // Standing returns the standing of the store, and a channel that is closed when Role or Err have
 // changed since.
-func (s *Store) Standing() (Standing, <-chan struct{}) { return s.replica.standing() }
+func (s *Store) Standing() (Standing, <-chan struct{}) {
+	r := &s.replica
+	r.mu.Lock()
+	st := Standing{Role: s.Role(), Err: r.err, Log: r.id, Damaged: s.damage.Count() > 0}
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	changed := r.changed
+	r.mu.Unlock()
+	st.Position = s.Position() // after the role: a halted store's is the last one
+	st.Newest = r.newest()
+	return st, changed
+}
 
 // Role returns the part that the store plays in its log now. It may change at any time from Leader
 // to Follower, and from Follower to Halted.

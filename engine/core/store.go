@@ -26,7 +26,7 @@ type Store struct {
 	notes     notes
 	metadata  metadata
 
-	calls       calls
+	calls
 	admission   admission
 	appender    appender
 	replica     replica
@@ -48,12 +48,6 @@ func newStore(dir string, o Options) *Store {
 	s.replica.init(s)
 	return s
 }
-
-// enter begins a call. Who calls it, or a method below that does, defers leave if the error is nil.
-// The error is ErrClosed.
-func (s *Store) enter() error { return s.calls.enter() }
-
-func (s *Store) leave() { s.calls.leave() }
 
 // enterWrite is enter for a call that changes something.
 func (s *Store) enterWrite() error {
