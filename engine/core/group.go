@@ -470,8 +470,8 @@ func (g *group) push(co *bufferCoder, i int, r *rra.Run) {
 
 // pushRun puts count rows of one value, from row k on, into pending rows. A reading after a long
 // silence, still within the heartbeat, closes that many at once: up to a whole archive. They are
-// never written one by one: all rows of a slot are one piece, which takes a few bytes for any number
-// of rows. count is more than a buffer holds. pushRun returns the first row that is left and how
+// never written one by one: all rows of a slot are one piece, which takes a few bytes however many
+// there are. count is more than a buffer holds. pushRun returns the first row that is left and how
 // many are: no more than the buffer holds.
 func (g *group) pushRun(i, col int, st *rowblock.Geometry, k, count int64, v float64) (int64, int64) {
 	for count > st.Buffer {

@@ -149,7 +149,8 @@ func (b *Block) Column(i int) ([]byte, error) {
 	return col, nil
 }
 
-// Sound returns the damage of the block that stands under key, and the damaged column; -1: the head.
+// Sound returns what is damaged of the block that stands under key: the error, and the column; -1:
+// the head.
 func Sound(key, data []byte) (column int, err error) {
 	b, err := Open(key, data)
 	column = -1
