@@ -15,10 +15,7 @@ func Compile(d *Definition) (*Machine, error) {
 		return nil, err
 	}
 	m := &Machine{def: d, step: d.Step}
-	names := make([]string, len(d.Sources))
-	for i := range names {
-		names[i] = d.Sources[i].Name
-	}
+	names := SourceNames(d.Sources)
 	for i := range d.Sources {
 		s, err := m.compileSource(i, names)
 		if err != nil {

@@ -112,6 +112,15 @@ func (d *Definition) Args() []string {
 	return args
 }
 
+// SourceNames returns the names of data sources.
+func SourceNames(sources []DataSource) []string {
+	names := make([]string, len(sources))
+	for i := range sources {
+		names[i] = sources[i].Name
+	}
+	return names
+}
+
 // String returns the definition as the command line of `rrdtool create`.
 func (d *Definition) String() string {
 	return fmt.Sprintf("--step %d %s", d.Step, strings.Join(d.Args(), " "))

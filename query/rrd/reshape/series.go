@@ -128,7 +128,7 @@ func (s *Series) Rewind() {
 // Rename gives data source i another name, in the expressions of the other data sources too.
 func (s *Series) Rename(i int, name string) error {
 	sources := s.Definition.Sources
-	old := sourceNames(sources)
+	old := rra.SourceNames(sources)
 	if j := s.Source(name); j >= 0 && j != i {
 		return fmt.Errorf("there is a data source '%s' already", name)
 	}
@@ -161,21 +161,13 @@ func (s *Series) Rename(i int, name string) error {
 	return nil
 }
 
-func sourceNames(sources []rra.DataSource) []string {
-	names := make([]string, len(sources))
-	for i := range sources {
-		names[i] = sources[i].Name
-	}
-	return names
-}
-
 // DropSources removes the data sources whose index is in drop.
 func (s *Series) DropSources(drop map[int]bool) error {
 	d := &s.Definition
 	if len(drop) == len(d.Sources) {
 		return errors.New("a series needs a data source")
 	}
-	names := sourceNames(d.Sources)
+	names := rra.SourceNames(d.Sources)
 	for j := range d.Sources {
 		if d.Sources[j].Kind != rra.Compute || drop[j] {
 			continue

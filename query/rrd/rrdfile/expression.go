@@ -100,14 +100,10 @@ func sameNodes(a, b []byte, n int) bool {
 // appendExpression appends the nodes of the expression of data source i. The expression may refer
 // to the data sources before i.
 func appendExpression(dst []byte, def *rra.Definition, i int, order byteOrder) ([]byte, error) {
-	names := make([]string, i)
-	for j := range names {
-		names[j] = def.Sources[j].Name
-	}
 	fail := func(err any) ([]byte, error) {
 		return nil, &FieldError{fmt.Sprintf("ds[%d].cdef", i), fmt.Sprint(err)}
 	}
-	p, err := rpn.Compile(def.Sources[i].Expr, names)
+	p, err := rpn.Compile(def.Sources[i].Expr, rra.SourceNames(def.Sources[:i]))
 	if err != nil {
 		return fail(err)
 	}

@@ -163,11 +163,7 @@ func (p *restorer) expression(i int) {
 	if !p.ok() {
 		return
 	}
-	names := make([]string, i)
-	for j := range names {
-		names[j] = d.Sources[j].Name
-	}
-	program, err := rpn.Compile(text, names)
+	program, err := rpn.Compile(text, rra.SourceNames(d.Sources[:i]))
 	if err != nil {
 		p.x.fail("", "failed to parse computed data source")
 		return

@@ -160,11 +160,7 @@ func (p *printer) source(i int) {
 
 // expression returns the expression of data source i, which is COMPUTE, as rrdtool prints it.
 func expression(d *rra.Definition, i int) string {
-	names := make([]string, i)
-	for j := range names {
-		names[j] = d.Sources[j].Name
-	}
-	p, err := rpn.Compile(d.Sources[i].Expr, names)
+	p, err := rpn.Compile(d.Sources[i].Expr, rra.SourceNames(d.Sources[:i]))
 	if err != nil {
 		return d.Sources[i].Expr
 	}

@@ -75,10 +75,7 @@ func (s *Single) Fetch(_ context.Context, ref core.Ref, archive int, start, end 
 		return core.Rows{}, core.ErrNotFound
 	}
 	sources := len(s.c.Definition.Sources)
-	out := core.Rows{Start: start, End: end, Step: s.f.Step(archive)}
-	for i := range s.c.Definition.Sources {
-		out.DS = append(out.DS, s.c.Definition.Sources[i].Name)
-	}
+	out := core.Rows{Start: start, End: end, Step: s.f.Step(archive), DS: rra.SourceNames(s.c.Definition.Sources)}
 	rows := s.f.State.Archives[archive].Rows
 	oldest := s.f.Newest(archive) - int64(len(rows)/sources-1)*out.Step
 	out.Values = make([]float64, 0, int((end-start)/out.Step)*sources)
