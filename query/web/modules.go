@@ -4,9 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
-	"path"
-	"regexp"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -25,18 +24,16 @@ var pageModules = map[string]string{
 	"status":     "pages/status.js",
 }
 
-// sheetName finds the style sheets that a module loads when it shows its page.
-var sheetName = regexp.MustCompile(`styles\(new URL\('([^']+\.css)', import\.meta\.url\)\)`)
-
-// sheets returns the style sheets of this program's pages besides style.css, by the first part of
-// a page's address. The shell names them, so that the browser loads them at once.
-var sheets = sync.OnceValue(func() map[string][]string {
-	all := make(map[string][]string)
-	for first := range pageModules {
-		all[first] = builtIn().sheets(first)
+// sheetOf returns the style sheet that the page of a first part has besides style.css, and nothing if
+// it has none: the sheet has the name of the module that shows the page. The shell names it, so that
+// the browser loads it at once.
+func sheetOf(first string) string {
+	name := strings.TrimSuffix(pageModules[first], ".js") + ".css"
+	if _, ok := builtIn()[name]; !ok {
+		return ""
 	}
-	return all
-})
+	return name
+}
 
 // base returns the folder of the files in addresses. It changes with each of them, so a browser
 // may keep for good what it has loaded.
@@ -48,26 +45,3 @@ var base = sync.OnceValue(func() string {
 	}
 	return "/assets/" + hex.EncodeToString(sum.Sum(nil)[:6]) + "/"
 })
-
-// sheets searches the modules of a page for the sheets that they load.
-func (all assets) sheets(first string) (found []string) {
-	modules := []string{pageModules[first]}
-	for i := 0; i < len(modules); i++ {
-		name := modules[i]
-		modules = all.named(modules, name, importLine)
-		found = all.named(found, name, sheetName)
-	}
-	return found
-}
-
-// named adds to a list the files that a module names and that the list lacks. The last group of the
-// expression finds the name.
-func (all assets) named(list []string, module string, by *regexp.Regexp) []string {
-	for _, match := range by.FindAllSubmatch(all[module].data, -1) {
-		name := path.Join(path.Dir(module), string(match[len(match)-1]))
-		if !slices.Contains(list, name) {
-			list = append(list, name)
-		}
-	}
-	return list
-}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -30,8 +31,8 @@ func TestModulesAreJoined(t *testing.T) {
 		if places[name] == 0 {
 			t.Errorf("%s is missing", name)
 		}
-		for _, other := range all.named(nil, name, importLine) {
-			if places[other] > places[name] {
+		for _, m := range importLine.FindAllStringSubmatch(string(file.data), -1) {
+			if other := path.Join(path.Dir(name), m[3]); places[other] == 0 || places[other] > places[name] {
 				t.Errorf("%s stands before %s", name, other)
 			}
 		}
@@ -68,15 +69,37 @@ func TestModulesThatCannotBeJoined(t *testing.T) {
 	}
 }
 
-// TestPagesDoNotSearchModules: the shell takes the sheets that it names from a search that was done
-// once.
-func TestPagesDoNotSearchModules(t *testing.T) {
-	sheets()["nosuch"] = []string{"only-this.css"}
-	defer delete(sheets(), "nosuch")
-	w := httptest.NewRecorder()
-	New(Config{}).ServeHTTP(w, httptest.NewRequest("GET", "/nosuch", nil))
-	if !strings.Contains(w.Body.String(), base()+"only-this.css") {
-		t.Errorf("the shell is\n%s", w.Body)
+// TestShellNamesSheets: the shell of a page names the style sheet that its module loads, and no
+// module loads another one.
+func TestShellNamesSheets(t *testing.T) {
+	sheet := regexp.MustCompile(`styles\(new URL\('([^']+\.css)', import\.meta\.url\)\)`)
+	loaded := map[string]string{}
+	for name, file := range builtIn() {
+		if m := sheet.FindAllSubmatch(file.data, -1); len(m) == 1 && name != joinedName {
+			loaded[name] = path.Join(path.Dir(name), string(m[0][1]))
+		} else if len(m) > 1 && name != joinedName {
+			t.Errorf("%s loads %d sheets", name, len(m))
+		}
+	}
+	named := map[string]bool{}
+	for first, module := range pageModules {
+		address := "/"
+		if first != "" {
+			address = "/" + first + "/any/thing"
+		}
+		w := httptest.NewRecorder()
+		New(Config{}).ServeHTTP(w, httptest.NewRequest("GET", address, nil))
+		for _, m := range regexp.MustCompile(`rel="stylesheet" href="`+base()+`([^"]+)"`).FindAllStringSubmatch(w.Body.String(), -1) {
+			if m[1] != "style.css" && m[1] != loaded[module] {
+				t.Errorf("/%s names %s, and its module loads %q", first, m[1], loaded[module])
+			}
+			named[m[1]] = true
+		}
+	}
+	for module, name := range loaded {
+		if !named[name] {
+			t.Errorf("no shell names %s, which %s loads", name, module)
+		}
 	}
 }
 

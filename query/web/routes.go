@@ -26,10 +26,9 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	// Errors mean that the client is gone.
 	_ = shell().Execute(out, "shell", struct {
-		Title, Base, Script, Theme string
-		Sheets                     []string
-		Plain, Answers             template.HTML
-	}{p.title, base(), joinedName, themeOf(r), sheets()[first], p.plain(), written(p.answers)})
+		Title, Base, Script, Theme, Sheet string
+		Plain, Answers                    template.HTML
+	}{p.title, base(), joinedName, themeOf(r), sheetOf(first), p.plain(), written(p.answers)})
 }
 
 // packed returns where a page is to be written, and what ends it: in gzip for a browser that

@@ -19,7 +19,7 @@ const shellText = `<!DOCTYPE html>
 <title>{{.Title}}</title>
 <link rel="icon" href="{{.Base}}icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="{{.Base}}style.css">
-{{range .Sheets}}<link rel="stylesheet" href="{{$.Base}}{{.}}">
+{{with .Sheet}}<link rel="stylesheet" href="{{$.Base}}{{.}}">
 {{end}}{{with .Answers}}<script id="answers" type="application/json">{{.}}</script>
 {{end}}<script type="module" src="{{.Base}}{{.Script}}"></script>
 </head>

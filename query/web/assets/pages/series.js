@@ -25,7 +25,7 @@ export async function show(root, url, context) {
   const path = pathOf(url, '/series/');
   const name = path.split('/').pop();
   context.title(name);
-  const styled = Promise.all([styles(new URL('../sheet.css', import.meta.url)), styles(new URL('series.css', import.meta.url))]);
+  const styled = styles(new URL('series.css', import.meta.url));
   let info, charts = [];
   try {
     info = await call('Info', { path }, context.signal);

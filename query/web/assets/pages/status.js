@@ -19,7 +19,7 @@ const senders = 500;
 /** Shows the server itself. @type {import('../pages.js').Show} */
 export async function show(root, url, context) {
   context.title('Status');
-  await Promise.all([styles(new URL('../sheet.css', import.meta.url)), styles(new URL('status.css', import.meta.url))]);
+  await styles(new URL('status.css', import.meta.url));
   let answer;
   try {
     answer = await call('Status', { senders }, context.signal);
