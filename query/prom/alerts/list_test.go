@@ -13,13 +13,29 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// listed returns what List has, as "alert state since" with since after at.
-func listed(m *Manager, at time.Time) (out []string) {
-	all, _ := m.List()
-	for _, a := range all {
-		out = append(out, fmt.Sprintf("%s %s %v %v", a.Labels.Get("host"), a.State, a.Since.Sub(at), a.Value))
+// reported returns what Report has.
+func reported(t *testing.T, m *Manager) *rondov1.AlertsResponse {
+	t.Helper()
+	report, err := m.Report(t.Context(), nil, &rondov1.AlertsRequest{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// listed returns the alerts of a report, as "alert state since" with since after at.
+func listed(t *testing.T, m *Manager, at time.Time) (out []string) {
+	t.Helper()
+	for _, a := range reported(t, m).GetAlerts() {
+		if len(a.GetLabels()) != 1 || a.GetLabels()[0].GetName() != "host" {
+			t.Errorf("labels %v", a.GetLabels())
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s %s %v %v", a.GetLabels()[0].GetValue(), a.GetState(), time.UnixMicro(a.GetSinceUs()).Sub(at), a.GetValue()))
 	}
 	return out
 }
@@ -42,22 +58,25 @@ func TestList(t *testing.T) {
 	step(2*time.Minute, map[string]float64{"a": 7, "b": 8, "c": 9})
 	step(3*time.Minute, map[string]float64{"a": 7, "c": 9, "d": 6})
 	want := []string{"c firing 3m0s 9", "a firing 2m0s 7", "d pending 3m0s 6", "b resolved 3m0s 8"}
-	if got := listed(m, began); !reflect.DeepEqual(got, want) {
+	if got := listed(t, m, began); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	all, counts := m.List()
-	if counts[Firing] != 2 || counts[Pending] != 1 || counts[Resolved] != 1 {
-		t.Errorf("counts %v", counts)
+	report := reported(t, m)
+	if report.GetFiring() != 2 || report.GetPending() != 1 || report.GetResolved() != 1 {
+		t.Errorf("counts %v", report)
 	}
-	if a := all[0]; a.Name != "High" || a.Group != "g" || a.Expr != "m > 5" || a.Compared != "m" || a.Threshold != 5 {
+	if a := report.GetAlerts()[0]; a.GetName() != "High" || a.GetGroup() != "g" || a.GetExpr() != "m > 5" || a.GetCompared() != "m" || a.GetThreshold() != 5 {
 		t.Errorf("%+v", a)
+	}
+	if less, err := m.Report(t.Context(), nil, &rondov1.AlertsRequest{Limit: 1}); err != nil || len(less.GetAlerts()) != 1 || less.GetResolved() != 1 {
+		t.Errorf("with a limit of one: %v, %v", less, err)
 	}
 	again, err := New(m.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m = again
-	if got := listed(m, began); !reflect.DeepEqual(got, want) {
+	if got := listed(t, m, began); !reflect.DeepEqual(got, want) {
 		t.Errorf("after a restart: %q, want %q", got, want)
 	}
 	step(20*time.Minute, nil)
@@ -67,7 +86,7 @@ func TestList(t *testing.T) {
 		}
 	}
 	step(24*time.Hour+4*time.Minute, nil)
-	if got, want := listed(m, began), []string{"a resolved 20m0s 7", "c resolved 20m0s 9"}; !reflect.DeepEqual(got, want) {
+	if got, want := listed(t, m, began), []string{"a resolved 20m0s 7", "c resolved 20m0s 9"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("after a day: %q, want %q", got, want)
 	}
 }
@@ -81,9 +100,9 @@ func TestResolvedAreBounded(t *testing.T) {
 		m.evaluate(t.Context(), m.groups[0], at)
 		at = at.Add(time.Minute)
 	}
-	_, counts := m.List()
-	if n, most := counts[Resolved], maxResolved+int(tell/time.Minute)+1; counts[Firing] != 1 || n > most || n < maxResolved {
-		t.Errorf("%d fire and %d are resolved, want 1 and at most %d", counts[Firing], n, most)
+	report := reported(t, m)
+	if n, most := report.GetResolved(), int64(maxResolved+int(tell/time.Minute)+1); report.GetFiring() != 1 || n > most || n < maxResolved {
+		t.Errorf("%d fire and %d are resolved, want 1 and at most %d", report.GetFiring(), n, most)
 	}
 }
 
