@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -15,45 +16,16 @@ func (o *output) text(s string) { o.buf = append(o.buf, s...) }
 
 func (o *output) str(s string) { o.buf = appendString(o.buf, s) }
 
-const hex = "0123456789abcdef"
-
-// appendString appends s in quotes. Bytes that are no UTF-8 become U+FFFD.
+// appendString appends s in quotes. Bytes that are no UTF-8 become U+FFFD. Names and most values of
+// labels need no more than quotes.
 func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	plain := 0 // where the bytes that need nothing begin
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= 0x20 && c < utf8.RuneSelf && c != '"' && c != '\\' {
-			i++
-			continue
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(s) // no text is wrong
+			return append(b, quoted...)
 		}
-		size := 1
-		if c >= utf8.RuneSelf {
-			var r rune
-			if r, size = utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || size > 1 {
-				i += size
-				continue
-			}
-		}
-		b = append(b, s[plain:i]...)
-		switch {
-		case c >= utf8.RuneSelf:
-			b = append(b, `\ufffd`...)
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c == '\n':
-			b = append(b, '\\', 'n')
-		case c == '\t':
-			b = append(b, '\\', 't')
-		case c == '\r':
-			b = append(b, '\\', 'r')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i += size
-		plain = i
 	}
-	return append(append(b, s[plain:]...), '"')
+	return append(append(append(b, '"'), s...), '"')
 }
 
 // items writes n items, with commas between them. item writes one of them.
