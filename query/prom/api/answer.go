@@ -77,7 +77,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, name string, f 
 // charge charges an answer of n bytes to its request.
 func (h *Handler) charge(ctx context.Context, n int64) error {
 	if err := limit.Of(ctx).Charge(n); err != nil {
-		return &failure{unavailable, err}
+		return &failure{Unavailable, err}
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (h *Handler) charge(ctx context.Context, n int64) error {
 func (h *Handler) failed(w http.ResponseWriter, err error) *failure {
 	f := asFailure(err)
 	h.counts.fail(err)
-	if f.kind == unavailable {
+	if f.kind == Unavailable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	return f

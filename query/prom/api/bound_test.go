@@ -44,7 +44,7 @@ func TestCostlyExpressionsAreRefusedAtOnce(t *testing.T) {
 		}
 	}
 	err := h.Evaluate(t.Context(), "a", api.Question{Expr: sum}, func(parser.Value, []string) error { return nil })
-	if err == nil || api.ReasonOf(err) != api.Mistaken || !strings.Contains(err.Error(), "120001 words") {
+	if err == nil || api.KindOf(err) != api.BadData || !strings.Contains(err.Error(), "120001 words") {
 		t.Errorf("Evaluate: %v", err)
 	}
 	if _, err := h.Instant(t.Context(), sum, time.Now()); err == nil || !strings.Contains(err.Error(), "120001 words") {

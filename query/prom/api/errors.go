@@ -11,30 +11,34 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// A kind is one of Prometheus' types of errors.
-type kind string
+// A Kind is one of Prometheus' types of errors.
+type Kind string
 
+// The kinds of errors.
 const (
-	badData     kind = "bad_data"
-	execution   kind = "execution"
-	timeout     kind = "timeout"
-	canceled    kind = "canceled"
-	internal    kind = "internal"
-	unavailable kind = "unavailable"
+	BadData     Kind = "bad_data"    // the expression, or another parameter, is wrong
+	Execution   Kind = "execution"   // the expression cannot be evaluated
+	Timeout     Kind = "timeout"     // it took too long
+	Canceled    Kind = "canceled"    // the client has ended it
+	Internal    Kind = "internal"    // the storage has failed
+	Unavailable Kind = "unavailable" // the storage, or a part of it, cannot be asked now
 )
+
+// KindOf returns the kind of an error of a Handler.
+func KindOf(err error) Kind { return asFailure(err).kind }
 
 // clientGone is the status of a request whose client has ended it. Nobody sees it but the log.
 const clientGone = 499
 
-func (k kind) status() int {
+func (k Kind) status() int {
 	switch k {
-	case badData:
+	case BadData:
 		return http.StatusBadRequest
-	case execution:
+	case Execution:
 		return http.StatusUnprocessableEntity
-	case timeout, unavailable:
+	case Timeout, Unavailable:
 		return http.StatusServiceUnavailable
-	case canceled:
+	case Canceled:
 		return clientGone
 	}
 	return http.StatusInternalServerError
@@ -42,7 +46,7 @@ func (k kind) status() int {
 
 // A failure is an error with its type.
 type failure struct {
-	kind kind
+	kind Kind
 	err  error
 }
 
@@ -50,7 +54,7 @@ func (f *failure) Error() string { return f.err.Error() }
 
 func (f *failure) Unwrap() error { return f.err }
 
-func bad(format string, args ...any) error { return &failure{badData, fmt.Errorf(format, args...)} }
+func bad(format string, args ...any) error { return &failure{BadData, fmt.Errorf(format, args...)} }
 
 // badParameter says that a parameter has a wrong value, in Prometheus' words.
 func badParameter(name string, err error) error { return bad("invalid parameter %q: %w", name, err) }
@@ -64,17 +68,17 @@ func asFailure(err error) *failure {
 		return f
 	}
 	if _, ok := errors.AsType[promql.ErrQueryCanceled](err); ok || errors.Is(err, context.Canceled) {
-		return &failure{canceled, err}
+		return &failure{Canceled, err}
 	}
 	if _, ok := errors.AsType[promql.ErrQueryTimeout](err); ok || errors.Is(err, context.DeadlineExceeded) {
-		return &failure{timeout, err}
+		return &failure{Timeout, err}
 	}
 	stored, failed := errors.AsType[promql.ErrStorage](err)
 	if errors.Is(err, core.ErrUnavailable) || failed && errors.Is(stored.Err, core.ErrUnavailable) {
-		return &failure{unavailable, err}
+		return &failure{Unavailable, err}
 	}
 	if failed {
-		return &failure{internal, err}
+		return &failure{Internal, err}
 	}
-	return &failure{execution, err}
+	return &failure{Execution, err}
 }

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
@@ -21,13 +23,13 @@ type Question struct {
 }
 
 // Evaluate evaluates an expression as a request to query or query_range does. fn may use the result
-// until it returns. The error comes from such a request, and ReasonOf sorts it, or from fn.
+// until it returns. The error comes from such a request, and KindOf sorts it, or from fn.
 func (h *Handler) Evaluate(ctx context.Context, client string, q Question, fn func(result parser.Value, warnings []string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	began := time.Now()
 	defer func() { h.counts.seconds.Observe(time.Since(began)) }()
-	err := h.evaluate(ctx, client, q, fn)
+	err := h.evaluate(ctx, &turn{running: h.running, client: client}, h.asker, q, fn)
 	if err == nil {
 		h.counts.answered.Add(1)
 		return nil
@@ -36,23 +38,23 @@ func (h *Handler) Evaluate(ctx context.Context, client string, q Question, fn fu
 	return err
 }
 
-func (h *Handler) evaluate(ctx context.Context, client string, q Question, fn func(result parser.Value, warnings []string) error) error {
+// evaluate evaluates an expression in a turn.
+func (h *Handler) evaluate(ctx context.Context, t *turn, asker Asker, q Question, fn func(result parser.Value, warnings []string) error) error {
 	var b bound.Budget
 	if err := b.Expression(q.Expr); err != nil {
-		return &failure{badData, err}
+		return &failure{BadData, err}
 	}
 	if q.Step >= time.Millisecond && points(q.Step, q.Start, q.End) > maxPoints {
 		return bad("more than %d times: take a longer step, or a shorter range", maxPoints)
 	}
-	t, err := h.turn(ctx, client)
-	if err != nil {
+	if err := t.resume(ctx); err != nil {
 		return err
 	}
 	defer t.pause()
 	opts := promql.NewPrometheusQueryOpts(false, q.Lookback)
-	prepared, err := h.newQuery(ctx, h.asker, opts, q.Expr, q.Start, q.End, max(q.Step, 0))
+	prepared, err := h.newQuery(ctx, asker, opts, q.Expr, q.Start, q.End, max(q.Step, 0))
 	if err != nil {
-		return &failure{badData, err}
+		return &failure{BadData, err}
 	}
 	defer prepared.Close()
 	out := prepared.Exec(ctx)
@@ -70,29 +72,20 @@ func (h *Handler) evaluate(ctx context.Context, client string, q Question, fn fu
 	return fn(out.Value, append(warnings, infos...))
 }
 
-// A Reason says why an expression has no result.
-type Reason int
-
-// The reasons.
-const (
-	Mistaken Reason = iota // the expression is wrong, or cannot be evaluated
-	Late                   // it took too long
-	Gone                   // the client has ended it
-	Away                   // the storage, or a part of it, cannot be asked now
-	Broken                 // the storage has failed
-)
-
-// ReasonOf returns the reason that an error of Evaluate gives.
-func ReasonOf(err error) Reason {
-	switch asFailure(err).kind {
-	case timeout:
-		return Late
-	case canceled:
-		return Gone
-	case unavailable:
-		return Away
-	case internal:
-		return Broken
-	}
-	return Mistaken
+// Instant evaluates an expression at a time for the rules of this process. Rules have places of
+// their own, as many as all clients together, and never wait for a client. A scalar is a vector of
+// one sample without labels. The error is the one of a request with the same expression.
+func (h *Handler) Instant(ctx context.Context, expr string, at time.Time) (vector promql.Vector, err error) {
+	err = h.evaluate(ctx, &turn{running: h.rulesRunning}, h.rulesAsker, Question{Expr: expr, End: at}, func(result parser.Value, _ []string) error {
+		switch v := result.(type) {
+		case promql.Vector:
+			vector = slices.Clone(v) // the memory of v is taken back
+		case promql.Scalar:
+			vector = promql.Vector{{T: v.T, F: v.V}}
+		default:
+			return fmt.Errorf("the result is a %s, not a vector or a scalar", v.Type())
+		}
+		return nil
+	})
+	return vector, err
 }

@@ -118,7 +118,7 @@ func (h *Handler) run(ctx context.Context, q promql.Query, limit int, text, with
 	if withStats != "" {
 		var err error
 		if figures, err = json.Marshal(stats.NewQueryStats(q.Stats())); err != nil {
-			return res, &failure{internal, fmt.Errorf("statistics of the query: %w", err)}
+			return res, &failure{Internal, fmt.Errorf("statistics of the query: %w", err)}
 		}
 	}
 	res.data = func(o *output) {

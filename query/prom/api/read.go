@@ -62,12 +62,12 @@ func readRequest(body io.Reader, charge func(n int64) error) (*prompb.ReadReques
 	}
 	packed, err := io.ReadAll(io.LimitReader(body, maxReadBytes+1))
 	if err != nil {
-		return nil, &failure{badData, err}
+		return nil, &failure{BadData, err}
 	}
 	n, err := snappy.DecodedLen(packed)
 	switch {
 	case err != nil:
-		return nil, &failure{badData, err}
+		return nil, &failure{BadData, err}
 	case n > maxReadBytes || len(packed) > maxReadBytes:
 		return nil, bad("the request has %d bytes when unpacked, at most %d are taken", max(n, len(packed)), maxReadBytes)
 	}
@@ -76,14 +76,14 @@ func readRequest(body io.Reader, charge func(n int64) error) (*prompb.ReadReques
 	}
 	message, err := snappy.Decode(nil, packed)
 	if err != nil {
-		return nil, &failure{badData, err}
+		return nil, &failure{BadData, err}
 	}
 	if err := countParts(message); err != nil {
-		return nil, &failure{badData, err}
+		return nil, &failure{BadData, err}
 	}
 	var req prompb.ReadRequest
 	if err := req.Unmarshal(message); err != nil {
-		return nil, &failure{badData, err}
+		return nil, &failure{BadData, err}
 	}
 	return &req, nil
 }
@@ -211,7 +211,7 @@ func matchersOf(ctx context.Context, req *prompb.ReadRequest, charge func(n int6
 				continue
 			}
 			if err := b.Regexp(m.Value); err != nil {
-				return nil, &failure{badData, err}
+				return nil, &failure{BadData, err}
 			}
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -233,7 +233,7 @@ func matchersOf(ctx context.Context, req *prompb.ReadRequest, charge func(n int6
 			}
 			matcher, err := labels.NewMatcher(t, m.Name, m.Value)
 			if err != nil {
-				return nil, &failure{badData, err}
+				return nil, &failure{BadData, err}
 			}
 			sets[i] = append(sets[i], matcher)
 		}
@@ -269,7 +269,7 @@ func (h *Handler) samplesOf(w http.ResponseWriter, r *http.Request, req *prompb.
 	}
 	message, err := resp.Marshal()
 	if err != nil {
-		return &failure{internal, err}
+		return &failure{Internal, err}
 	}
 	packed := snappy.Encode(nil, message)
 	t.pause()

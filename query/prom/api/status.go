@@ -27,7 +27,7 @@ const speaks = "3.10.0"
 func encoded(v any) (*result, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return nil, &failure{internal, err}
+		return nil, &failure{Internal, err}
 	}
 	return &result{data: func(o *output) { o.text(string(b)) }}, nil
 }
@@ -140,7 +140,7 @@ func (h *Handler) rules(r *http.Request, _ string) (*result, error) {
 func (h *Handler) alerts(r *http.Request, _ string) (*result, error) {
 	alerts, err := h.Alerts(r.Context(), r)
 	if err != nil {
-		return nil, &failure{internal, err}
+		return nil, &failure{Internal, err}
 	}
 	return &result{data: func(o *output) { o.text(`{"alerts":` + string(alerts) + `}`) }}, nil
 }

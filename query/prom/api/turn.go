@@ -43,9 +43,9 @@ func (t *turn) resume(ctx context.Context) error {
 // refused returns the error of a request that has waited for a place in vain.
 func refused(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return &failure{canceled, ctx.Err()}
+		return &failure{Canceled, ctx.Err()}
 	}
-	return &failure{timeout, errQueued}
+	return &failure{Timeout, errQueued}
 }
 
 // counts are counts of requests since the start.

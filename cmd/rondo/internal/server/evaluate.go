@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -33,13 +34,13 @@ func (s *server) evaluate(ctx context.Context, q rpc.Question) (*rondov1.QueryRe
 	case errors.Is(err, limit.ErrMemory):
 		return nil, err
 	}
-	return nil, connect.NewError(evaluateCodes[api.ReasonOf(err)], err)
+	return nil, connect.NewError(cmp.Or(evaluateCodes[api.KindOf(err)], connect.CodeInvalidArgument), err)
 }
 
-// evaluateCodes are the codes of the reasons why an expression has no result.
-var evaluateCodes = map[api.Reason]connect.Code{
-	api.Mistaken: connect.CodeInvalidArgument, api.Late: connect.CodeDeadlineExceeded, api.Gone: connect.CodeCanceled,
-	api.Away: connect.CodeUnavailable, api.Broken: connect.CodeInternal,
+// evaluateCodes are the codes of the errors that are not mistakes in an expression.
+var evaluateCodes = map[api.Kind]connect.Code{
+	api.Timeout: connect.CodeDeadlineExceeded, api.Canceled: connect.CodeCanceled,
+	api.Unavailable: connect.CodeUnavailable, api.Internal: connect.CodeInternal,
 }
 
 // answerOf returns the message of a result.
