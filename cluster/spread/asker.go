@@ -206,7 +206,7 @@ func (n note) Is(target error) bool { return errors.Is(n.kind, target) }
 // or from another.
 func (a *Asker) ask(ctx context.Context, q partial.Question) ([]*partial.Answer, error) {
 	a.Local.mu.Lock()
-	q.Rules = a.Local.rules
+	q.Rules = a.Local.hash
 	a.Local.mu.Unlock()
 	n := a.Partitions.Partitions()
 	answers, errs := make([]*partial.Answer, n), make([]error, n)

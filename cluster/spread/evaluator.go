@@ -27,8 +27,8 @@ type Evaluator struct {
 	places, rulePlaces *limit.Limit
 
 	mu    sync.Mutex // guards what follows
-	o     prom.Options
-	rules uint64
+	rules []prom.Rule
+	hash  uint64 // of rules
 	kept  map[int]kept
 }
 
@@ -41,10 +41,10 @@ type kept struct {
 // NewEvaluator returns an evaluator with an engine like the asking nodes'. places is how many
 // questions of clients are answered at the same time, and as many of rules. They never wait for
 // others, so that nodes which ask each other do not wait for ever.
-func NewEvaluator(engine *promql.Engine, o prom.Options, places int) *Evaluator {
+func NewEvaluator(engine *promql.Engine, rules []prom.Rule, places int) *Evaluator {
 	most := int64(max(places, 1))
 	return &Evaluator{
-		engine: engine, o: o, rules: hashOf(o.Rules), kept: make(map[int]kept),
+		engine: engine, rules: rules, hash: hashOf(rules), kept: make(map[int]kept),
 		places: limit.New(most, most), rulePlaces: limit.New(most, most),
 	}
 }
@@ -53,7 +53,7 @@ func NewEvaluator(engine *promql.Engine, o prom.Options, places int) *Evaluator 
 func (v *Evaluator) SetRules(rules []prom.Rule) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.o.Rules, v.rules = rules, hashOf(rules)
+	v.rules, v.hash = rules, hashOf(rules)
 	for _, k := range v.kept {
 		k.storage.SetRules(rules)
 	}
@@ -72,7 +72,7 @@ func hashOf(rules []prom.Rule) uint64 {
 func (v *Evaluator) storage(p int, e core.Engine, rules uint64) (*prom.Storage, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if rules != v.rules {
+	if rules != v.hash {
 		return nil, fmt.Errorf("the rules for names of metrics differ between the nodes: %w", core.ErrInvalid)
 	}
 	k, ok := v.kept[p]
@@ -85,7 +85,7 @@ func (v *Evaluator) storage(p int, e core.Engine, rules uint64) (*prom.Storage, 
 			delete(v.kept, i)
 		}
 	}
-	k = kept{e, prom.New(e, v.o)}
+	k = kept{e, prom.New(e, v.rules)}
 	v.kept[p] = k
 	return k.storage, nil
 }

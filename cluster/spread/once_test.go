@@ -12,7 +12,6 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/partial"
-	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -56,7 +55,7 @@ func (g *growing) grow() {
 func TestAverageIsOfTheSameSamples(t *testing.T) {
 	g := &growing{Engine: enginetest.Open(t), t: t}
 	g.grow()
-	v := spread.NewEvaluator(newEngine(t), prom.Options{}, 1)
+	v := spread.NewEvaluator(newEngine(t), nil, 1)
 	q := counting()
 	q.End = (base + 30) * 1000
 	for range 3 {
@@ -103,7 +102,7 @@ func TestRulesHavePlacesInPartitions(t *testing.T) {
 	g := &growing{Engine: enginetest.Open(t), t: t}
 	g.grow()
 	slow := &held{g.Engine, make(chan struct{}, 1), make(chan struct{})}
-	v := spread.NewEvaluator(newEngine(t), prom.Options{}, 1)
+	v := spread.NewEvaluator(newEngine(t), nil, 1)
 	q := counting()
 	q.End = (base + 30) * 1000
 	done := make(chan error)

@@ -11,7 +11,6 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/partial"
-	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -36,7 +35,7 @@ func TestReloadKeepsTheBudget(t *testing.T) {
 	if _, err := store.CreateBatch(t.Context(), specs); err != nil {
 		t.Fatal(err)
 	}
-	v := spread.NewEvaluator(newEngine(t), prom.Options{}, 2)
+	v := spread.NewEvaluator(newEngine(t), nil, 2)
 	var taken []int64
 	for range 6 {
 		if _, err := v.Evaluate(t.Context(), 0, store, counting()); err != nil {
@@ -53,7 +52,7 @@ func TestReloadKeepsTheBudget(t *testing.T) {
 // TestPartitionThatMovedAwayIsForgotten: the closed store of a partition that has moved to another
 // node stayed in memory until the partition came back.
 func TestPartitionThatMovedAwayIsForgotten(t *testing.T) {
-	v := spread.NewEvaluator(newEngine(t), prom.Options{}, 2)
+	v := spread.NewEvaluator(newEngine(t), nil, 2)
 	gone := func() weak.Pointer[core.Store] {
 		store, err := core.Open(t.TempDir(), core.Options{})
 		if err != nil {

@@ -90,7 +90,7 @@ func newCluster(t testing.TB, n int, theirs []prom.Rule) *cluster {
 	t.Helper()
 	c := &cluster{TB: t}
 	there := make([]core.Engine, n)
-	evaluator := spread.NewEvaluator(newEngine(t), prom.Options{Rules: theirs}, 2)
+	evaluator := spread.NewEvaluator(newEngine(t), theirs, 2)
 	s := &peer.Server{Token: token, Expressions: func(ctx context.Context, p int, e core.Engine, q partial.Question) (*partial.Answer, error) {
 		if c.heard != nil {
 			c.heard(q)
@@ -133,10 +133,10 @@ func newCluster(t testing.TB, n int, theirs []prom.Rule) *cluster {
 	if c.router, err = router.New(c, router.Options{Wait: 50 * time.Millisecond, Memory: 4 << 30}); err != nil {
 		t.Fatal(err)
 	}
-	c.prom, c.engine = prom.New(c.router, prom.Options{}), newEngine(t)
+	c.prom, c.engine = prom.New(c.router, nil), newEngine(t)
 	c.asker = &spread.Asker{
 		Engine: c.engine, Storage: c.prom, Partitions: c.router, Lookback: 5 * time.Minute, Most: 10_000_000,
-		Local: spread.NewEvaluator(newEngine(t), prom.Options{}, 2),
+		Local: spread.NewEvaluator(newEngine(t), nil, 2),
 	}
 	return c
 }

@@ -9,14 +9,13 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/seedtest"
-	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // TestNamesThatCleanToOneAreApart: Ganglia's metrics load.one and load_one were two metrics with the
 // same labels, and a query for them was an error.
 func TestNamesThatCleanToOneAreApart(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	for _, x := range [][2]string{
 		{"g/1", "host=h metric=load-one"},
 		{"g/2", "host=h metric=load.one"},
@@ -48,7 +47,7 @@ func TestNamesThatCleanToOneAreApart(t *testing.T) {
 // names of metrics cannot have.
 func TestNoTwoMetricsHaveTheSameLabels(t *testing.T) {
 	r := seedtest.Rand(t)
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	word := func() string {
 		return strings.Repeat("a", r.IntN(2)) + []string{"", ".", "-", "_", ":", "_total", ":1", ":rate", "é"}[r.IntN(9)] + "b"[:r.IntN(2)]
 	}

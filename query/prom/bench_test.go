@@ -10,13 +10,12 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // benchWorld is a store of n gauges and n counters with a row every 15 s for an hour.
 func benchWorld(b *testing.B, n int) *world {
-	w := newWorld(b, prom.Options{})
+	w := newWorld(b)
 	ctx := context.Background()
 	var specs []core.Spec
 	for i := range n {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/seedtest"
-	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/promtest"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -144,7 +143,7 @@ func bitsOf(points ...promql.FPoint) string {
 // storage that has just these samples, to the last bit. The seed of the random
 // queries is printed.
 func TestAnswersAreThoseOfSamples(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	w.engine = asked(t)
 	var samples promtest.Memory
 	for i, s := range promtest.Data(t0) {

@@ -17,7 +17,7 @@ import (
 
 // Queries find series of their names only, and all that stay, while others come, go and change.
 func TestQueriesWhileSeriesChange(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	ctx := context.Background()
 	d := definition(rra.Gauge, 10, 1)
 	for i := range 20 {
@@ -73,7 +73,7 @@ func TestQueriesWhileSeriesChange(t *testing.T) {
 
 // A query whose context is done ends with its error.
 func TestQueryEndsWithItsContext(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	w.create("a", "__name__=x", definition(rra.Gauge, 10, 1))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -92,7 +92,8 @@ func TestQueryEndsWithItsContext(t *testing.T) {
 
 // A selector that finds or reads too much ends with an error that names the limit.
 func TestLimitsOfSelectors(t *testing.T) {
-	w := newWorld(t, prom.Options{MaxSeries: 3, MaxRows: 100})
+	w := newWorld(t)
+	prom.Limited(w.prom, 3, 100)
 	d := definition(rra.Gauge, 10, 1)
 	for i := range 4 {
 		w.feed(w.create(fmt.Sprintf("a/%d", i), fmt.Sprintf("__name__=x i=%d n=%d", i, i/3), d), 10, 90, gauge(1))

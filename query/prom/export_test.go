@@ -10,6 +10,9 @@ import (
 	"github.com/rondo-db/rondo/internal/access"
 )
 
+// Limited gives a storage other limits of what a selector finds and reads.
+func Limited(s *Storage, series int, rows int64) { s.maxSeries, s.maxRows = series, rows }
+
 // Everything returns the labels of all metrics that a user reaches, by a walk over all series.
 // shown are those with which answers have them. Without rates, stored rates that a selector must
 // ask for are left out.

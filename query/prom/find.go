@@ -36,7 +36,7 @@ func (q *querier) metricsOf(ctx context.Context, sel *selector, refs []core.Ref)
 	if err := q.charge(); err != nil {
 		return nil, err
 	}
-	out := make([]found, 0, min(len(refs), s.options.MaxSeries))
+	out := make([]found, 0, min(len(refs), s.maxSeries))
 	looked := 0
 	err := s.entriesOf(ctx, refs, func(ref core.Ref, e *entry) bool {
 		if looked++; looked%128 == 0 && ctx.Err() != nil {
@@ -50,10 +50,10 @@ func (q *querier) metricsOf(ctx context.Context, sel *selector, refs []core.Ref)
 				out = append(out, found{ref, e, m})
 			}
 		}
-		return len(out) <= s.options.MaxSeries
+		return len(out) <= s.maxSeries
 	})
-	if err = cmp.Or(err, ctx.Err()); err == nil && len(out) > s.options.MaxSeries {
-		err = &LimitError{"series", int64(s.options.MaxSeries)}
+	if err = cmp.Or(err, ctx.Err()); err == nil && len(out) > s.maxSeries {
+		err = &LimitError{"series", int64(s.maxSeries)}
 	}
 	return out, err
 }

@@ -135,8 +135,8 @@ func TestMatchersFindWhatAWalkFinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for round, o := range []prom.Options{{}, {Rules: []prom.Rule{rule}}} {
-		c := &census{world: newWorld(t, o), r: rand.New(rand.NewPCG(seed, uint64(round)))}
+	for round, rules := range [][]prom.Rule{nil, {rule}} {
+		c := &census{world: newWorld(t, rules...), r: rand.New(rand.NewPCG(seed, uint64(round)))}
 		two := definition(rra.Gauge, 10, 1)
 		two.Sources = append(two.Sources, two.Sources[0])
 		two.Sources[0].Name = "read"

@@ -16,7 +16,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/seedtest"
-	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -34,7 +33,7 @@ func (w *world) number(expr string, at int64) float64 {
 // A series is answered from its first reading on, whatever rows the query wants, and up to its last
 // one. Its virtual counter goes on over the end of the rows without a jump.
 func TestSeriesAreAnsweredUpToTheirLastReading(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	g := w.create("g", "__name__=g", definition(rra.Gauge, 10, 1, 6, 60, 360))
 	c := w.create("c", "__name__=c_total", definition(rra.Derive, 10, 1, 6, 60, 360))
 	for fed, steps := range []int{2, 12, 77, 300, 2000} {
@@ -67,7 +66,7 @@ func TestSeriesAreAnsweredUpToTheirLastReading(t *testing.T) {
 
 // A young series is answered from the finest rows, and whole, however long the range is.
 func TestAYoungSeriesOverALongRange(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	w.feed(w.create("m", "__name__=m", definition(rra.Gauge, 10, 1, 6, 60, 360)), 10, 200, func(i int) rra.Value { return rra.Int(int64(i)) })
 	for _, p := range [][2]int64{
 		{t0 * 1000, (t0 + 2000) * 1000}, {0, (t0 + 86400) * 1000}, {(t0 - 30*86400) * 1000, (t0 + 30*86400) * 1000}, {math.MinInt64, math.MaxInt64},
@@ -130,7 +129,7 @@ func TestNewestSampleIsNew(t *testing.T) {
 	for _, seed := range seedtest.Many(t, 20) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 3))
-			w := newWorld(t, prom.Options{})
+			w := newWorld(t)
 			d := definition(rra.Gauge, []int64{1, 10, 60}[r.IntN(3)])
 			for n := 1 + r.IntN(5); len(d.Archives) < n; {
 				d.Archives = append(d.Archives, rra.Archive{

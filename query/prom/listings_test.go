@@ -33,7 +33,7 @@ func (w *world) values(ctx context.Context, name string, hints *storage.LabelHin
 // TestListingsFollowTheCatalogue: lists of values are kept, so each change of the catalogue and of
 // the rules must be seen in the next one.
 func TestListingsFollowTheCatalogue(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	ctx := t.Context()
 	d := definition(rra.Gauge, 10, 1)
 	is := func(want ...string) {
@@ -79,7 +79,7 @@ func TestListingsFollowTheCatalogue(t *testing.T) {
 
 // TestAListingIsFoundOnce: each request for the values of a label read the whole index of these.
 func TestAListingIsFoundOnce(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	d := definition(rra.Gauge, 10, 1)
 	for i := range 200 {
 		w.create(fmt.Sprintf("a/%d", i), fmt.Sprintf("__name__=x i=%d", i), d)
@@ -91,7 +91,7 @@ func TestAListingIsFoundOnce(t *testing.T) {
 
 // TestSeriesOfATime: a list of series has those with a sample in its time, at both edges.
 func TestSeriesOfATime(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	d := definition(rra.Gauge, 10, 1)
 	w.feed(w.create("a", "__name__=x i=1", d), 10, 3, gauge(1))
 	w.feed(w.create("b", "__name__=x i=2", d), 10, 9, gauge(1))

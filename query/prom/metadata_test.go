@@ -7,14 +7,13 @@ import (
 	"github.com/prometheus/prometheus/model/metadata"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // TestMetadata: metrics have the units and descriptions of their series, each once; a virtual
 // counter is a counter and its stored rate a gauge; the parts of a histogram are one metric.
 func TestMetadata(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	gauge, counter := definition(rra.Gauge, 10, 1), definition(rra.Counter, 10, 1)
 	w.create("a/load", "host=a metric=load", gauge)
 	w.create("b/load", "host=b metric=load", gauge)

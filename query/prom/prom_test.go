@@ -30,9 +30,9 @@ type world struct {
 	prom   *prom.Storage
 }
 
-func newWorld(t testing.TB, o prom.Options) *world {
+func newWorld(t testing.TB, rules ...prom.Rule) *world {
 	s := enginetest.Open(t)
-	return &world{t, s, newEngine(t), prom.New(s, o)}
+	return &world{t, s, newEngine(t), prom.New(s, rules)}
 }
 
 func newEngine(t testing.TB) *promql.Engine {
@@ -122,7 +122,7 @@ func (w *world) is(expr string, at int64, want ...string) {
 func gauge(v float64) func(int) rra.Value { return func(int) rra.Value { return rra.Float(v) } }
 
 func TestNames(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	g, c := definition(rra.Gauge, 10, 1), definition(rra.Counter, 10, 1)
 	two := definition(rra.Derive, 10, 1)
 	two.Sources = append(two.Sources, two.Sources[0])
@@ -170,7 +170,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestRateOfAVirtualCounterIsTheStoredRate(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	ref := w.create("j/i/x", "__name__=x_total job=j", definition(rra.Derive, 10, 1, 6))
 	w.feed(ref, 10, 400, func(i int) rra.Value { return rra.Int(int64(i) * 70) })
 	for _, expr := range []string{
@@ -189,7 +189,7 @@ func TestRateOfAVirtualCounterIsTheStoredRate(t *testing.T) {
 }
 
 func TestRatesFromRowsWiderThanTheRange(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	d := definition(rra.Counter, 10, 360)
 	ref := w.create("j/i/x", "__name__=x_total", d)
 	w.feed(ref, 10, 3600, func(i int) rra.Value { return rra.Int(int64(i) * 30) })
@@ -203,7 +203,7 @@ func TestRatesFromRowsWiderThanTheRange(t *testing.T) {
 }
 
 func TestASilentSeriesEndsAfterItsHeartbeat(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	ref := w.create("a", "__name__=x", definition(rra.Gauge, 10, 1))
 	w.feed(ref, 10, 10, gauge(5))
 	for at, want := range map[int64]string{5: "", 10: "x => 5", 14: "x => 5", 100: "x => 5", 119: "x => 5", 120: "", 200: "", 1000: ""} {
@@ -213,7 +213,7 @@ func TestASilentSeriesEndsAfterItsHeartbeat(t *testing.T) {
 }
 
 func TestAnUnknownRowEndsTheLookBack(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	ref := w.create("a", "__name__=x", definition(rra.Gauge, 10, 1))
 	w.feed(ref, 10, 30, func(i int) rra.Value {
 		if i > 10 && i < 20 {
@@ -229,7 +229,7 @@ func TestAnUnknownRowEndsTheLookBack(t *testing.T) {
 }
 
 func TestRowsWiderThanTheLookBack(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	ref := w.create("a", "__name__=x", definition(rra.Gauge, 10, 360))
 	w.feed(ref, 10, 3600, func(i int) rra.Value { return rra.Float(float64((i - 1) / 360)) })
 	for at, want := range map[int64]string{3590: "", 3600: "x{} => 0", 5400: "x{} => 0", 7199: "x{} => 0", 7200: "x{} => 1", 36000: "x{} => 9", 36019: "x{} => 9", 36020: ""} {
@@ -240,7 +240,7 @@ func TestRowsWiderThanTheLookBack(t *testing.T) {
 }
 
 func TestArchivesByFunctionAndLabel(t *testing.T) {
-	w := newWorld(t, prom.Options{})
+	w := newWorld(t)
 	ref := w.create("a", "__name__=x", definition(rra.Gauge, 10, 6))
 	w.feed(ref, 10, 60, func(i int) rra.Value { return rra.Float(float64((i - 1) % 6)) })
 	w.is(`avg_over_time(x[5m])`, 600, "{} => 2.5")
@@ -256,7 +256,7 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, prom.Options{Rules: []prom.Rule{rule}})
+	w := newWorld(t, rule)
 	w.feed(w.create("hosts/web1/disk-free.rrd", "", definition(rra.Gauge, 10, 1)), 10, 5, gauge(3))
 	w.feed(w.create("elsewhere/x", "room=7", definition(rra.Gauge, 10, 1)), 10, 5, gauge(4))
 	w.is(`host_disk_free`, 50, `host_disk_free{host="web1"} => 3`)

@@ -137,7 +137,7 @@ func (q *querier) reading(sel *selector, hints *storage.SelectHints) *reading {
 	if hints != nil {
 		r.start, r.end, r.span = hints.Start, hints.End, hints.Range
 		if r.span == 0 && hints.Func != "timestamp" {
-			r.fill = q.s.options.Lookback.Milliseconds() / 5
+			r.fill = lookback.Milliseconds() / 5
 		}
 	}
 	r.start, r.end = max(r.start, -endOfTime), min(r.end, endOfTime) // they are rounded
@@ -334,8 +334,8 @@ func (r *reading) readBases(ctx context.Context, todo []*line, admit func(int64)
 
 // admit counts rows that are to be read, and charges them.
 func (q *querier) admit(rows int64) error {
-	if q.rows += rows; q.rows > q.s.options.MaxRows {
-		return &LimitError{"rows", q.s.options.MaxRows}
+	if q.rows += rows; q.rows > q.s.maxRows {
+		return &LimitError{"rows", q.s.maxRows}
 	}
 	return q.charge()
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/promtest"
 )
 
@@ -96,7 +95,7 @@ func (s *script) clear() {
 
 func (s *script) world() *world {
 	if s.w == nil {
-		s.w = newWorld(s.T, prom.Options{})
+		s.w = newWorld(s.T)
 		s.w.engine = asked(s.T)
 	}
 	return s.w

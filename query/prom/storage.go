@@ -1,7 +1,6 @@
 package prom
 
 import (
-	"cmp"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -11,35 +10,17 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// Options are the settings of a Storage. The zero value is what the server uses.
-type Options struct {
-	// Rules name series that no protocol names: series of rrdcached, of the command line and of
-	// files. The first rule whose expression matches the path decides.
-	Rules []Rule
-	// MaxSeries is the largest number of metrics that one selector may find; 0: a million.
-	MaxSeries int
-	// MaxRows is the largest number of rows that the selectors of one query may read; 0: 64 Mi,
-	// which take 512 MiB.
-	MaxRows int64
-	// Lookback is the LookbackDelta of the engine; 0: five minutes.
-	Lookback time.Duration
-}
-
-// The defaults of Options.
 const (
-	DefaultMaxSeries = 1_000_000
-	DefaultMaxRows   = 64 << 20
-	DefaultLookback  = 5 * time.Minute
+	// maxSeries is the largest number of metrics that one selector may find.
+	maxSeries = 1_000_000
+	// maxRows is the largest number of rows that the selectors of one query may read. They take 512
+	// MiB.
+	maxRows = 64 << 20
+	// lookback is the LookbackDelta of the engine.
+	lookback = 5 * time.Minute
 )
 
-func (o Options) withDefaults() Options {
-	o.MaxSeries = cmp.Or(o.MaxSeries, DefaultMaxSeries)
-	o.MaxRows = cmp.Or(o.MaxRows, DefaultMaxRows)
-	o.Lookback = cmp.Or(o.Lookback, DefaultLookback)
-	return o
-}
-
-// A LimitError says that a selector asked for more than Options allow.
+// A LimitError says that a selector asked for more than it may.
 type LimitError struct {
 	What string // series or rows
 	Most int64
@@ -53,16 +34,17 @@ func (e *LimitError) Error() string {
 // Where a context has a user who is limited to folders (see package access), what is asked with it
 // is answered from the series in these folders only.
 type Storage struct {
-	store   core.Engine
-	options Options
-	named   atomic.Pointer[[]Rule]
-	table   table
+	store     core.Engine
+	maxSeries int
+	maxRows   int64
+	named     atomic.Pointer[[]Rule]
+	table     table
 }
 
 // rules returns the rules in force.
 func (s *Storage) rules() []Rule { return *s.named.Load() }
 
-// SetRules puts other rules in force, in place of Options.Rules.
+// SetRules puts other rules in force.
 func (s *Storage) SetRules(rules []Rule) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -71,11 +53,13 @@ func (s *Storage) SetRules(rules []Rule) {
 	s.table.forget()
 }
 
-// New returns the storage of a store. It follows the catalogue of the store until End is called, or
-// for as long as the store is open.
-func New(s core.Engine, o Options) *Storage {
-	x := &Storage{store: s, options: o.withDefaults(), table: table{share: core.ShareOf(s), listings: listings{share: core.ShareOf(s)}}}
-	x.named.Store(&o.Rules)
+// New returns the storage of a store. Rules name series that no protocol names: series of rrdcached,
+// of the command line and of files. The first rule whose expression matches the path decides. The
+// storage follows the catalogue of the store until End is called, or for as long as the store is
+// open.
+func New(s core.Engine, rules []Rule) *Storage {
+	x := &Storage{store: s, maxSeries: maxSeries, maxRows: maxRows, table: table{share: core.ShareOf(s), listings: listings{share: core.ShareOf(s)}}}
+	x.named.Store(&rules)
 	return x
 }
 

@@ -61,7 +61,7 @@ func count(t *testing.T, s *prom.Storage, name string) (n int, err error) {
 // was in no answer any more, and nothing said so.
 func TestNewNameOfAPartitionOutOfReach(t *testing.T) {
 	f := &flaky{Engine: enginetest.Open(t)}
-	s := prom.New(f, prom.Options{})
+	s := prom.New(f, nil)
 	f.named(t, "a", "first")
 	if n, err := count(t, s, "first"); n != 1 || err != nil {
 		t.Fatal(n, err)

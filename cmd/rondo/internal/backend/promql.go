@@ -83,7 +83,7 @@ func (d *Database) sendForm(ctx context.Context, method, path string, form url.V
 		return 0, nil, err
 	}
 	w := &kept{header: make(http.Header), code: http.StatusOK}
-	api.New(api.Config{Storage: prom.New(d.Store, prom.Options{Rules: rules})}).ServeHTTP(w, r)
+	api.New(api.Config{Storage: prom.New(d.Store, rules)}).ServeHTTP(w, r)
 	return w.code, w.body.Bytes(), nil
 }
 

@@ -31,7 +31,7 @@ func (s *server) waysIn() []web.Way {
 
 // newQueries returns the handler of Prometheus' API.
 func (s *server) newQueries() *api.Handler {
-	series := prom.New(s.store, prom.Options{Rules: s.Ways.Metrics})
+	series := prom.New(s.store, s.Ways.Metrics)
 	s.series = series
 	c := api.Config{
 		Storage: series, Metadata: series.Metadata, Memory: s.Memory,

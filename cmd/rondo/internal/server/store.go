@@ -17,7 +17,6 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/dashboards"
-	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 )
@@ -81,7 +80,7 @@ func (s *server) joinListeners(ctx context.Context, fail context.CancelCauseFunc
 	o.Version, o.Logger = s.Version, s.Logger
 	o.DiskSpace = func() (free, size int64) { return figures.DiskSpace(s.DB) }
 	engine, atOnce := api.NewEngine(s.Memory)
-	s.sums = spread.NewEvaluator(engine, prom.Options{Rules: s.Ways.Metrics}, atOnce)
+	s.sums = spread.NewEvaluator(engine, s.Ways.Metrics, atOnce)
 	o.Expressions = s.sums.Evaluate
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
