@@ -153,9 +153,9 @@ func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetr
 		}
 		var names, raws []string
 		for _, x := range n.found {
-			for k, name := range x.names {
-				if x.shows(k, sel) {
-					names, raws = append(names, name), append(raws, x.raws[k])
+			for k := range x.metrics {
+				if m := &x.metrics[k]; sel.asks(m) {
+					names, raws = append(names, m.name()), append(raws, m.labels.Get(rawLabel))
 				}
 			}
 		}

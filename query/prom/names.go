@@ -82,6 +82,8 @@ type metric struct {
 	unsent  bool   // the stored rate of what was sent: see rateSuffix
 }
 
+func (x *metric) name() string { return x.labels.Get(model.MetricNameLabel) }
+
 // An entry is what a storage knows of a stored series.
 type entry struct {
 	path    string
@@ -94,8 +96,12 @@ func isRate(k rra.Kind) bool { return k != rra.Gauge && k != rra.Compute }
 
 // entryOf returns the metrics of a stored series.
 func (s *Storage) entryOf(x *core.Series) *entry {
-	e := &entry{path: x.Path, def: x.Definition, metrics: make([]metric, 0, 2*len(x.Definition.Sources))}
-	sch := schemeOf(x.Labels)
+	return &entry{path: x.Path, def: x.Definition, metrics: s.metricsOf(schemeOf(x.Labels), x)}
+}
+
+// metricsOf returns the metrics of a series of a scheme.
+func (s *Storage) metricsOf(sch scheme, x *core.Series) []metric {
+	metrics := make([]metric, 0, 2*len(x.Definition.Sources))
 	var b labels.ScratchBuilder
 	for j := range x.Definition.Sources {
 		ds := &x.Definition.Sources[j]
@@ -104,7 +110,7 @@ func (s *Storage) entryOf(x *core.Series) *entry {
 			b.Add(model.MetricNameLabel, name)
 			b.Sort()
 			ls := distinct(&b)
-			e.metrics = append(e.metrics, metric{ls, ls.Hash(), j, counter, unsent})
+			metrics = append(metrics, metric{ls, ls.Hash(), j, counter, unsent})
 		}
 		if !isRate(ds.Kind) {
 			add(name, false, false)
@@ -115,7 +121,7 @@ func (s *Storage) entryOf(x *core.Series) *entry {
 		s.describe(&b, sch, x, ds.Name)
 		add(counterName(sch, name), true, false)
 	}
-	return e
+	return metrics
 }
 
 // rateSuffix ends the name of a stored rate where the name itself is the counter's. Nobody has sent
@@ -174,49 +180,40 @@ func (s *Storage) describe(b *labels.ScratchBuilder, sch scheme, x *core.Series,
 			return get(model.MetricNameLabel) + "_" + clean(ds)
 		}
 		return get(model.MetricNameLabel)
-	case collectd:
-		return describeCollectd(b, get, ds)
-	case ganglia:
-		b.Add("instance", get("host"))
-		b.Add("cluster", get("cluster"))
-		b.Add("group", get("group"))
-		b.Add("units", get("units"))
-		return withDS("ganglia_"+clean(get("metric")), ds, gangliaDS)
-	case xen:
-		b.Add("plugin", get("plugin"))
-		b.Add("scope", get("owner"))
-		b.Add("uuid", get("uuid"))
-		return withDS("xen_"+clean(get("name")), ds, "value")
+	case other:
+		return s.describeOther(b, x, ds)
+	}
+	for name, stored := range renamed[sch] {
+		b.Add(name, get(stored))
+	}
+	switch sch {
+	case collectd: // as collectd_exporter does
+		plugin, instance := cleanLabel(get("plugin")), get("plugin_instance")
+		if instance == "" {
+			b.Add(plugin, get("type_instance"))
+		} else {
+			b.Add(plugin, instance)
+			b.Add("type", get("type_instance"))
+		}
 	case mono:
 		address, process := agent(get("peer"))
 		b.Add("instance", address)
 		b.Add("process", process)
-		return withDS("mono_"+clean(get("category"))+"_"+clean(get("name")), ds, "value")
-	case smon:
-		b.Add("instance", get("peer"))
-		b.Add("index", get("index"))
-		return withDS("smon_"+clean(get("token")), ds, "value")
 	}
-	return s.describeOther(b, x, ds)
+	name := prefixes[sch]
+	for i, stored := range keyLabels[sch] {
+		if part := get(stored); sch != collectd || i == 0 || part != get("plugin") {
+			name += "_" + clean(part)
+		}
+	}
+	if ds == "value" || sch == ganglia && ds == gangliaDS {
+		return name
+	}
+	return name + "_" + clean(ds)
 }
 
-// describeCollectd names a data source as collectd_exporter does.
-func describeCollectd(b *labels.ScratchBuilder, get func(string) string, ds string) string {
-	plugin, typ := get("plugin"), get("type")
-	pluginInstance, typeInstance := get("plugin_instance"), get("type_instance")
-	b.Add("instance", get("host"))
-	if pluginInstance != "" {
-		b.Add(cleanLabel(plugin), pluginInstance)
-		b.Add("type", typeInstance)
-	} else {
-		b.Add(cleanLabel(plugin), typeInstance)
-	}
-	name := "collectd_" + clean(plugin)
-	if plugin != typ {
-		name += "_" + clean(typ)
-	}
-	return withDS(name, ds, "value")
-}
+// prefixes are what the names of the metrics of a protocol begin with.
+var prefixes = [other]string{collectd: "collectd", ganglia: "ganglia", xen: "xen", mono: "mono", smon: "smon"}
 
 // describeOther names a data source of a series that no protocol names, by the first rule that
 // matches its path.
@@ -243,14 +240,6 @@ func (s *Storage) describeOther(b *labels.ScratchBuilder, x *core.Series, ds str
 		b.Add(cleanLabel(l.Name), l.Value)
 	}
 	return otherName
-}
-
-// withDS adds the name of a data source to a metric's name, unless it is the usual one.
-func withDS(name, ds, usual string) string {
-	if ds == usual || ds == "value" {
-		return name
-	}
-	return name + "_" + clean(ds)
 }
 
 // clean returns name with a _ for each character that a metric's name cannot have.

@@ -54,6 +54,9 @@ func (sel *selector) matches(x *metric) bool {
 	return sel.rates || !x.unsent
 }
 
+// asks reports whether sel selects a metric by its name.
+func (sel *selector) asks(x *metric) bool { return sel.mayBe(x.name()) && (sel.rates || !x.unsent) }
+
 func (sel *selector) mayBe(name string) bool {
 	return !slices.ContainsFunc(sel.names, func(m *labels.Matcher) bool { return !m.Matches(name) })
 }

@@ -25,12 +25,10 @@ import (
 
 // A combination is a kind of series whose metrics have the same names.
 type combination struct {
-	scheme scheme
-	values []string // of the labels that make the name: see keyLabels
-	names  []string // of the metrics
-	unsent []bool   // for each name, as metric.unsent
-	raws   []string // the values of rawLabel, as names
-	alike  *int     // how many combinations have these values, with several definitions
+	scheme  scheme
+	values  []string // of the labels that make the name: see keyLabels
+	metrics []metric // of their labels, __name__ and rawLabel are right
+	alike   *int     // how many combinations have these values, with several definitions
 }
 
 // keyLabels are the stored labels that make the names of a scheme's metrics.
@@ -230,24 +228,11 @@ func (s *Storage) combine(t *nameTable, sch scheme, values []string, d *rra.Defi
 	if t.alike[key] == nil {
 		t.alike[key] = new(int)
 	}
-	c := &combination{scheme: sch, values: values, alike: t.alike[key]}
+	c := &combination{scheme: sch, values: values, metrics: s.metricsOf(sch, &x), alike: t.alike[key]}
 	*c.alike++
-	var b labels.ScratchBuilder
-	for j := range d.Sources {
-		name := s.describe(&b, sch, &x, d.Sources[j].Name)
-		if isRate(d.Sources[j].Kind) {
-			rate, unsent := rateName(sch, name)
-			c.names, c.unsent = append(c.names, rate, counterName(sch, name)), append(c.unsent, unsent, false)
-		} else {
-			c.names, c.unsent = append(c.names, name), append(c.unsent, false)
-		}
-		raw := rawName(sch, func(name string) string { return core.LabelValue(x.Labels, name) }, d.Sources[j].Name)
-		for len(c.raws) < len(c.names) {
-			c.raws = append(c.raws, raw)
-		}
-	}
 	t.counts[sch]++
-	for _, name := range c.names {
+	for k := range c.metrics {
+		name := c.metrics[k].name()
 		t.byName[name] = append(t.byName[name], c)
 	}
 }
@@ -300,16 +285,11 @@ func (t *nameTable) byScheme(sel *selector) (found [other]naming) {
 	return found
 }
 
-// shows reports whether sel selects metric k of c by its name.
-func (c *combination) shows(k int, sel *selector) bool {
-	return sel.mayBe(c.names[k]) && (sel.rates || !c.unsent[k])
-}
-
 func (t *nameTable) named(sel *selector) (out []*combination) {
 	seen := make(map[*combination]bool)
 	add := func(name string) {
 		for _, c := range t.byName[name] {
-			if !seen[c] && c.shows(slices.Index(c.names, name), sel) {
+			if !seen[c] && slices.ContainsFunc(c.metrics, func(m metric) bool { return m.name() == name && sel.asks(&m) }) {
 				seen[c] = true
 				out = append(out, c)
 			}
