@@ -7,30 +7,6 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// rawLabel holds the name of a metric as its sender wrote it, where the metric's name has a _ for
-// other characters.
-const rawLabel = "raw_name"
-
-// rawName returns the value of rawLabel for a data source; empty: the name is as it was sent.
-func rawName(sch scheme, get func(name string) string, ds string) string {
-	if sch == asSent || sch == other {
-		return ""
-	}
-	var parts []string
-	changed := false
-	for _, name := range keyLabels[sch] {
-		v := get(name)
-		parts, changed = append(parts, v), changed || clean(v) != v
-	}
-	if clean(ds) != ds {
-		parts, changed = append(parts, ds), true
-	}
-	if !changed {
-		return ""
-	}
-	return strings.Join(parts, "/")
-}
-
 // apart returns other labels for series that have the same labels: a query cannot answer with two
 // of them. A selector finds all that have the same labels or none of them, but for stored rates
 // that it does not ask for: each has the same labels in all answers to selectors of its name. They

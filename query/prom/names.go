@@ -30,6 +30,24 @@ const otherName = "rrd"
 // gangliaDS is the name of the data source of Ganglia's series.
 const gangliaDS = "sum"
 
+// keyLabels are the stored labels that make the names of a scheme's metrics.
+var keyLabels = [other][]string{
+	asSent:   {model.MetricNameLabel},
+	collectd: {"plugin", "type"},
+	ganglia:  {"metric"},
+	xen:      {"name"},
+	mono:     {"category", "name"},
+	smon:     {"token"},
+}
+
+// renamed holds, for each scheme, the stored label that a label of its metrics comes from.
+var renamed = [other]map[string]string{
+	collectd: {"instance": "host"},
+	ganglia:  {"instance": "host", "cluster": "cluster", "group": "group", "units": "units"},
+	xen:      {"plugin": "plugin", "scope": "owner", "uuid": "uuid"},
+	smon:     {"instance": "peer", "index": "index"},
+}
+
 // schemeOf returns the scheme of a series with the given labels.
 func schemeOf(ls []core.Label) scheme {
 	var has struct{ host, metric, plugin, owner, typ, category, peer, token bool }
@@ -89,6 +107,30 @@ type entry struct {
 	path    string
 	def     *rra.Definition
 	metrics []metric
+}
+
+// rawLabel holds the name of a metric as its sender wrote it, where the metric's name has a _ for
+// other characters.
+const rawLabel = "raw_name"
+
+// rawName returns the value of rawLabel for a data source; empty: the name is as it was sent.
+func rawName(sch scheme, get func(name string) string, ds string) string {
+	if sch == asSent || sch == other {
+		return ""
+	}
+	var parts []string
+	changed := false
+	for _, name := range keyLabels[sch] {
+		v := get(name)
+		parts, changed = append(parts, v), changed || clean(v) != v
+	}
+	if clean(ds) != ds {
+		parts, changed = append(parts, ds), true
+	}
+	if !changed {
+		return ""
+	}
+	return strings.Join(parts, "/")
 }
 
 // isRate reports whether the rows of a data source are rates of a counter.

@@ -53,10 +53,10 @@ func (s *Storage) SetRules(rules []Rule) {
 	s.table.forget()
 }
 
-// New returns the storage of a store. Rules name series that no protocol names: series of rrdcached,
-// of the command line and of files. The first rule whose expression matches the path decides. The
-// storage follows the catalogue of the store until End is called, or for as long as the store is
-// open.
+// New returns the storage of a store. Rules name series that no protocol names: series of the
+// command line, of files and of rrdcached. The first rule whose expression matches the path
+// decides. The storage follows the catalogue of the store until End is called, or for as long as
+// the store is open.
 func New(s core.Engine, rules []Rule) *Storage {
 	x := &Storage{store: s, maxSeries: maxSeries, maxRows: maxRows, table: table{share: core.ShareOf(s), listings: listings{share: core.ShareOf(s)}}}
 	x.named.Store(&rules)

@@ -31,16 +31,6 @@ type combination struct {
 	alike   *int     // how many combinations have these values, with several definitions
 }
 
-// keyLabels are the stored labels that make the names of a scheme's metrics.
-var keyLabels = [other][]string{
-	asSent:   {model.MetricNameLabel},
-	collectd: {"plugin", "type"},
-	ganglia:  {"metric"},
-	xen:      {"name"},
-	mono:     {"category", "name"},
-	smon:     {"token"},
-}
-
 // baseOf returns matchers that all series of a scheme fulfil.
 var baseOf = [other][]core.Matcher{
 	asSent:   {present(model.MetricNameLabel)},

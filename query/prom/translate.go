@@ -53,14 +53,6 @@ func oneOf(name string, values []string) core.Matcher {
 	return core.Matcher{Name: name, Op: core.MatchRegexp, Regexp: regexp.MustCompile(whole(strings.Join(quoted, "|")))}
 }
 
-// renamed holds, for each scheme, the stored label that a label of its metrics comes from.
-var renamed = [other]map[string]string{
-	collectd: {"instance": "host"},
-	ganglia:  {"instance": "host", "cluster": "cluster", "group": "group", "units": "units"},
-	xen:      {"plugin": "plugin", "scope": "owner", "uuid": "uuid"},
-	smon:     {"instance": "peer", "index": "index"},
-}
-
 // A selection is by stored labels.
 type selection []core.Matcher
 

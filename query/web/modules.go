@@ -24,9 +24,9 @@ var pageModules = map[string]string{
 	"status":     "pages/status.js",
 }
 
-// sheetOf returns the style sheet that the page of a first part has besides style.css, and nothing if
-// it has none: the sheet has the name of the module that shows the page. The shell names it, so that
-// the browser loads it at once.
+// sheetOf returns the style sheet that a page has besides style.css, by the first part of the
+// page's address, and nothing if it has none. The sheet has the name of the module that shows the
+// page. The shell names it, so that the browser loads it at once.
 func sheetOf(first string) string {
 	name := strings.TrimSuffix(pageModules[first], ".js") + ".css"
 	if _, ok := builtIn()[name]; !ok {
