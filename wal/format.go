@@ -69,7 +69,7 @@ type BlockHead struct {
 	Raw     int   // bytes of payload unpacked
 	Count   int   // records
 	First   Pos   // position of the first record
-	Durable Pos   // all up to here was durable when the block was written: damage there is no torn tail
+	Durable Pos   // was durable when the block was written: damage up to there is no torn tail
 	Codec   Codec // of the payload
 	sum     uint32
 }

@@ -1,4 +1,4 @@
-// Package pagetest reads the project's pages, so that tests can compare what they say with the code:
+// Package pagetest reads the project's pages, so that tests compare what they say with the code:
 // links and headings, words in backquotes, command lines.
 package pagetest
 

@@ -1,6 +1,6 @@
-// Package seedtest says what random tests begin with: the numbers of testdata/seeds.txt, so that what
-// passed once passes again. RONDO_SEED=N takes one number instead, and RONDO_SEED=fresh one that
-// nothing has tried before.
+// Package seedtest says what random tests begin with: the numbers of testdata/seeds.txt, so that
+// what passed once passes again. RONDO_SEED=N takes one number instead, and RONDO_SEED=fresh one
+// that nothing has tried before.
 package seedtest
 
 import (

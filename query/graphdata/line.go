@@ -106,8 +106,8 @@ func (l *line) next() *argument {
 	return nil
 }
 
-// or returns an argument that was taken by its key, or takes the next one if that is nil. missing is
-// the error if none is left.
+// or returns an argument that was taken by its key, or takes the next one if that is nil. missing
+// is the error if none is left.
 func (l *line) or(a *argument, missing string) (*argument, error) {
 	if a == nil {
 		a = l.next()
