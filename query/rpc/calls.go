@@ -28,9 +28,7 @@ type Call struct {
 func (c *Calls) Counts() map[Call]uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make(map[Call]uint64, len(c.counts))
-	maps.Copy(out, c.counts)
-	return out
+	return maps.Clone(c.counts)
 }
 
 func (c *Calls) add(k Call) {

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rpc/types"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
@@ -48,10 +47,8 @@ func (s *Server) Create(ctx context.Context, m *rondov1.CreateRequest) (*rondov1
 		Start:      rra.Seconds(start),
 		Overwrite:  m.GetOverwrite(),
 	}
-	if spec.Overwrite {
-		if err := access.From(ctx).Need(access.Admin); err != nil {
-			return nil, fail(err, "overwrite")
-		}
+	if err := mayOverwrite(ctx, spec.Overwrite); err != nil {
+		return nil, err
 	}
 	ref, err := s.view(ctx).Create(ctx, spec)
 	if err != nil {

@@ -17,24 +17,18 @@ import (
 
 // Fetch returns the rows of the archive that serves the requested range best.
 func (s *Server) Fetch(ctx context.Context, m *rondov1.FetchRequest) (*rondov1.FetchResponse, error) {
-	start, end, err := timeRange(m, s.now())
-	switch {
-	case err != nil:
-		return nil, invalid("%w", err)
-	case start < 0 || end < start:
-		return nil, invalid("start (%d) is not before end (%d), or before 1970%s", start, end, monthsHint(m))
-	case m.GetResolution() < 0:
-		return nil, invalid("resolution %d is negative", m.GetResolution())
-	}
-	cf, err := parseCF(m.GetCf())
+	asked, err := s.asked(m)
 	if err != nil {
+		return nil, err
+	}
+	if asked.CF, err = parseCF(m.GetCf()); err != nil {
 		return nil, err
 	}
 	e, err := s.info(ctx, m.GetPath(), m.GetRef())
 	if err != nil {
 		return nil, err
 	}
-	plan, err := query.PlanOf(core.Simple{Engine: s.Store}, e.Ref, e.Definition, e.LastUpdate(), query.Request{CF: cf, Start: start, End: end, Resolution: m.GetResolution()})
+	plan, err := query.PlanOf(core.Simple{Engine: s.Store}, e.Ref, e.Definition, e.LastUpdate(), asked)
 	if err != nil {
 		return nil, fail(err, "fetch %.200q", e.Path)
 	}
@@ -65,6 +59,26 @@ func (s *Server) Fetch(ctx context.Context, m *rondov1.FetchRequest) (*rondov1.F
 type ranged interface {
 	GetStart() string
 	GetEnd() string
+}
+
+// A resolved is a ranged with a resolution.
+type resolved interface {
+	ranged
+	GetResolution() int64
+}
+
+// asked returns the range and the resolution that a request asks for.
+func (s *Server) asked(m resolved) (query.Request, error) {
+	start, end, err := timeRange(m, s.now())
+	switch {
+	case err != nil:
+		return query.Request{}, invalid("%w", err)
+	case start < 0 || end < start:
+		return query.Request{}, invalid("start (%d) is not before end (%d), or before 1970%s", start, end, monthsHint(m))
+	case m.GetResolution() < 0:
+		return query.Request{}, invalid("resolution %d is negative", m.GetResolution())
+	}
+	return query.Request{Start: start, End: end, Resolution: m.GetResolution()}, nil
 }
 
 // timeRange returns the requested range in seconds since 1970.

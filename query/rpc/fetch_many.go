@@ -40,23 +40,19 @@ func (s *Server) FetchMany(ctx context.Context, m *rondov1.FetchManyRequest) (*r
 
 // manyRange checks a FetchMany and returns the range that it asks for.
 func (s *Server) manyRange(m *rondov1.FetchManyRequest) (query.Request, error) {
-	start, end, err := timeRange(m, s.now())
+	r, err := s.asked(m)
 	n := len(m.GetSelect())
 	switch {
 	case err != nil:
-		return query.Request{}, invalid("%w", err)
-	case start < 0 || end < start:
-		return query.Request{}, invalid("start (%d) is not before end (%d), or before 1970%s", start, end, monthsHint(m))
-	case m.GetResolution() < 0:
-		return query.Request{}, invalid("resolution %d is negative", m.GetResolution())
+		return r, err
 	case m.GetMaxPoints() < 0 || m.GetMaxPoints() > maxPoints:
-		return query.Request{}, invalid("max_points %d is not in 0..%d", m.GetMaxPoints(), maxPoints)
+		return r, invalid("max_points %d is not in 0..%d", m.GetMaxPoints(), maxPoints)
 	case m.GetAfter() < 0:
-		return query.Request{}, invalid("after %d is negative", m.GetAfter())
+		return r, invalid("after %d is negative", m.GetAfter())
 	case n == 0 || n > maxSelections:
-		return query.Request{}, invalid("%d selections, 1 to %d are possible", n, maxSelections)
+		return r, invalid("%d selections, 1 to %d are possible", n, maxSelections)
 	}
-	return query.Request{Start: start, End: end, Resolution: m.GetResolution()}, nil
+	return r, nil
 }
 
 // A manyReader reads the selections of one FetchMany.

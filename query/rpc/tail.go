@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -83,14 +84,7 @@ func (t *tail) close() {
 
 // run sends rows until something ends the stream.
 func (t *tail) run(ctx context.Context) error {
-	every := t.server.TailEvery
-	if every == 0 {
-		every = tailEvery
-	}
-	round := t.server.TailRound
-	if round == 0 {
-		round = tailRound
-	}
+	every, round := cmp.Or(t.server.TailEvery, tailEvery), cmp.Or(t.server.TailRound, tailRound)
 	asked := time.Now()
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -27,8 +27,11 @@ const maxFileBytes = transfer.MaxFile
 // ImportMany makes a series of each file that arrives.
 func (s *Server) ImportMany(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse]) error {
 	first, err := stream.Receive()
-	if err != nil {
-		return endOf(err)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return err
 	}
 	if err := mayOverwrite(ctx, first.GetOverwrite()); err != nil {
 		return err
@@ -43,14 +46,6 @@ func (s *Server) ImportMany(ctx context.Context, stream *connect.BidiStream[rond
 		o.Inside = most
 	}
 	return importFiles(ctx, stream, first, s.view(ctx), o, most)
-}
-
-// endOf returns the error of a stream's first message; nil if there is none.
-func endOf(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // mayOverwrite returns an error if series are to be overwritten and the user of ctx may not.

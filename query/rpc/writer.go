@@ -106,20 +106,16 @@ func (w *writer) add(m *rondov1.Sample) error {
 
 func (w *writer) lookup(m *rondov1.Sample) (core.Series, error) {
 	if m.GetRef() != 0 {
-		series, err := w.view.Series(core.Ref(m.GetRef()))
-		if err != nil {
-			return core.Series{}, err // the error names the ref already
-		}
-		return series, nil
+		return w.view.Series(core.Ref(m.GetRef())) // the error names the ref already
 	}
 	if series, ok := w.refs[m.GetPath()]; ok {
 		return series, nil
 	}
+	var series core.Series
 	ref, err := w.view.Lookup(m.GetPath())
-	if err != nil {
-		return core.Series{}, fmt.Errorf("%.200q: %w", m.GetPath(), err)
+	if err == nil {
+		series, err = core.SeriesOf(context.Background(), w.Store, ref)
 	}
-	series, err := core.SeriesOf(context.Background(), w.Store, ref)
 	if err != nil {
 		return core.Series{}, fmt.Errorf("%.200q: %w", m.GetPath(), err)
 	}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,10 +64,7 @@ const (
 
 func (s *Server) xportProgram(m *rondov1.XportRequest) (*graphdata.Program, error) {
 	start, end, err := timeRange(m, s.now())
-	rows := m.GetMaxRows()
-	if rows == 0 {
-		rows = defaultXportRows
-	}
+	rows := cmp.Or(m.GetMaxRows(), defaultXportRows)
 	switch n := len(m.GetLines()); {
 	case err != nil:
 		return nil, invalid("%w", err)
