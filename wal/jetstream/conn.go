@@ -70,15 +70,10 @@ func Connect(o Options) (*Conn, error) {
 	return c, nil
 }
 
-// Stream finds a stream, makes it if it is missing, and checks the settings. The only subject of a
-// stream is "rondo.log." and its name.
-func (c *Conn) Stream(ctx context.Context, name string) (*Server, error) {
-	return c.open(ctx, name, writes)
-}
-
-// open is Stream for a purpose. How the servers sync matters to writers alone: a follower that
-// asked could stand still because monitoring ports do not answer.
-func (c *Conn) open(ctx context.Context, name string, what purpose) (*Server, error) {
+// stream finds a stream, makes it if it is missing, and checks the settings. The only subject of a
+// stream is "rondo.log." and its name. How the servers sync matters to writers alone: a follower
+// that asked could stand still because monitoring ports do not answer.
+func (c *Conn) stream(ctx context.Context, name string, writes bool) (*Server, error) {
 	st, err := c.find(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		if c.o.MaxBytes <= 0 {
@@ -101,7 +96,7 @@ func (c *Conn) open(ctx context.Context, name string, what purpose) (*Server, er
 		s.most = min(s.most, n-headerBytes)
 	}
 	err = checkStream(info.Config, c.o)
-	if what == writes {
+	if writes {
 		err = errors.Join(err, c.checkServers(ctx, serversOf(c.main.nc, info)))
 	}
 	if err != nil {
@@ -191,7 +186,7 @@ func (c *Conn) CheckConnected(ctx context.Context) error {
 
 // Open becomes the writer of a stream. Closing the log leaves the connection open.
 func (c *Conn) Open(ctx context.Context, name string, o stream.Options) (*stream.Log, error) {
-	s, err := c.Stream(ctx, name)
+	s, err := c.stream(ctx, name, true)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +200,7 @@ func (c *Conn) Open(ctx context.Context, name string, o stream.Options) (*stream
 // OpenReader opens a stream for reading, and makes it if it is missing. The servers are not asked
 // how they sync. Closing the reader leaves the connection open.
 func (c *Conn) OpenReader(ctx context.Context, name string, o stream.ReaderOptions) (*stream.Reader, error) {
-	s, err := c.open(ctx, name, reads)
+	s, err := c.stream(ctx, name, false)
 	if err != nil {
 		return nil, err
 	}

@@ -36,14 +36,6 @@ type Options struct {
 	AcceptFewerReplicas bool
 }
 
-// A purpose is what a stream is opened for.
-type purpose int
-
-const (
-	reads purpose = iota
-	writes
-)
-
 // subjectOf returns the subject of a stream's messages.
 func subjectOf(stream string) string { return "rondo.log." + stream }
 

@@ -46,11 +46,7 @@ type Server struct {
 	admitted string     // id of the newest message that there was room for
 }
 
-var _ interface {
-	stream.Server
-	stream.NamedServer
-	stream.Herald
-} = (*Server)(nil)
+var _ stream.Server = (*Server)(nil)
 
 // A pubAck is the answer to a publish.
 type pubAck struct {
@@ -198,18 +194,18 @@ func (s *Server) Read(ctx context.Context, replica int, from uint64, n int, fn f
 	return err
 }
 
-// Replica is as stream.NamedServer has it.
+// Replica is as stream.Server has it.
 func (s *Server) Replica(replica int) string { return s.conn.nameOf(replica) }
 
 // newsOf returns the subject of the announcements of a stream. They are not stored.
 func newsOf(stream string) string { return "rondo.news." + stream }
 
-// Announce is as stream.Herald has it.
+// Announce is as stream.Server has it.
 func (s *Server) Announce() {
 	_ = s.conn.main.nc.Publish(newsOf(s.stream), nil) // it may be lost
 }
 
-// Listen is as stream.Herald has it.
+// Listen is as stream.Server has it.
 func (s *Server) Listen(heard func()) (stop func(), err error) {
 	sub, err := s.conn.main.nc.Subscribe(newsOf(s.stream), func(*nats.Msg) { heard() })
 	if err != nil {

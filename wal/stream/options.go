@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -57,23 +58,11 @@ func (o Options) withDefaults() Options {
 	if o.OnDurable == nil {
 		o.OnDurable = func(wal.Pos, wal.Pos, error) {}
 	}
-	if o.BatchBytes <= 0 {
-		o.BatchBytes = 64 << 10
-	}
-	if o.Linger == 0 {
-		o.Linger = 20 * time.Millisecond
-	}
-	if o.MaxPendingBytes <= 0 {
-		o.MaxPendingBytes = 16 << 20
-	}
-	if o.Retry == 0 {
-		o.Retry = 25 * time.Second
-	}
-	if o.Patience <= 0 {
-		o.Patience = 30 * time.Second
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.BatchBytes = cmp.Or(o.BatchBytes, 64<<10)
+	o.Linger = cmp.Or(o.Linger, 20*time.Millisecond)
+	o.MaxPendingBytes = cmp.Or(o.MaxPendingBytes, 16<<20)
+	o.Retry = cmp.Or(o.Retry, 25*time.Second)
+	o.Patience = cmp.Or(o.Patience, 30*time.Second)
+	o.Logger = cmp.Or(o.Logger, discarding)
 	return o
 }

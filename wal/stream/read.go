@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/sleep"
@@ -46,14 +45,6 @@ func (f *finder) parse(seq uint64, b []byte) (message, error) {
 	return message{header: h, seq: seq, payload: payload, bytes: b}, nil
 }
 
-// nameOf names a replica in messages.
-func (f *finder) nameOf(replica int) string {
-	if s, ok := f.server.(NamedServer); ok {
-		return s.Replica(replica)
-	}
-	return strconv.Itoa(replica)
-}
-
 // place names a message in errors.
 func place(seq uint64) string { return fmt.Sprintf("message %d of the stream", seq) }
 
@@ -72,7 +63,7 @@ func (f *finder) message(ctx context.Context, seq uint64) (found message, err er
 			}
 			return found, err
 		case isDamage(e):
-			f.logger.Error("a replica has a damaged message, asking another one", "replica", f.nameOf(replica), "error", e)
+			f.logger.Error("a replica has a damaged message, asking another one", "replica", f.server.Replica(replica), "error", e)
 			if bad++; found.bytes == nil {
 				err = e
 			}

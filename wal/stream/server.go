@@ -35,18 +35,12 @@ type Server interface {
 
 	// MaxMessage is the size of the largest message in bytes.
 	MaxMessage() int
-}
 
-// A NamedServer is a Server that knows what its replicas are called.
-type NamedServer interface {
 	// Replica names the replica that answers Read, for people.
 	Replica(replica int) string
-}
 
-// A Herald is a Server by which writers let readers know that there is something new. A message may
-// be lost: readers ask by themselves, too, less often.
-type Herald interface {
-	// Announce wakes all who listen to the stream. It does not wait.
+	// Announce wakes all who listen to the stream: there is something new. It does not wait. It may
+	// be lost, and some servers have none: readers ask by themselves, too, less often.
 	Announce()
 	// Listen has heard called, by any goroutine, for each announcement from now on until stop is
 	// called. heard does not wait.

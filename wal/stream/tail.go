@@ -108,13 +108,10 @@ func (r *Reader) tryStart(ctx context.Context, from wal.Pos) (*walk, error) {
 // follow reads without end.
 func (r *Reader) follow(ctx context.Context, w *walk) error {
 	q := quiet{reader: r, news: make(chan struct{}, 1)}
-	if h, ok := r.server.(Herald); ok {
-		stop, err := h.Listen(q.heard)
-		if err != nil {
-			r.o.Logger.Warn("a reader is not told of new records, and asks for them less often", "error", err)
-		} else {
-			defer stop()
-		}
+	if stop, err := r.server.Listen(q.heard); err != nil {
+		r.o.Logger.Warn("a reader is not told of new records, and asks for them less often", "error", err)
+	} else {
+		defer stop()
 	}
 	began := time.Now() // when the walk last came on, or no replica answered
 	late := false       // the nearest replica is behind another one

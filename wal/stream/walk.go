@@ -102,7 +102,7 @@ func (w *walk) round(ctx context.Context, all bool) (found damage, err error) {
 			return found, nil
 		case isDamage(err):
 			if w.told != before {
-				w.logger.Error("a replica lacks messages or has them damaged, asking another one", "replica", w.nameOf(replica), "error", err)
+				w.logger.Error("a replica lacks messages or has them damaged, asking another one", "replica", w.server.Replica(replica), "error", err)
 			}
 			found.error = err
 			found.answers++

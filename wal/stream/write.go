@@ -114,10 +114,9 @@ const announceEvery = busyWait
 
 // announce wakes readers when there is something new.
 func (l *Log) announce() {
-	h, ok := l.server.(Herald)
-	if now := time.Now(); ok && now.Sub(l.told) >= announceEvery {
+	if now := time.Now(); now.Sub(l.told) >= announceEvery {
 		l.told = now
-		h.Announce()
+		l.server.Announce()
 	}
 }
 

@@ -171,3 +171,7 @@ func (c *conn) Purge(_ context.Context, below uint64) error {
 }
 
 func (c *conn) MaxMessage() int { return maxMessage }
+
+func (c *conn) Announce() {}
+
+func (c *conn) Listen(func()) (stop func(), err error) { return func() {}, nil }
