@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,15 +22,9 @@ type Times struct {
 
 // WithDefaults fills what is not set.
 func (t Times) WithDefaults() Times {
-	if t.Interval <= 0 {
-		t.Interval = time.Second
-	}
-	if t.Lease <= 0 {
-		t.Lease = 6 * t.Interval
-	}
-	if t.Gone <= 0 {
-		t.Gone = max(10*time.Minute, 10*t.Lease)
-	}
+	t.Interval = cmp.Or(t.Interval, time.Second)
+	t.Lease = cmp.Or(t.Lease, 6*t.Interval)
+	t.Gone = cmp.Or(t.Gone, max(10*time.Minute, 10*t.Lease))
 	return t
 }
 

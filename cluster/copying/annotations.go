@@ -1,6 +1,7 @@
 package copying
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,15 +152,7 @@ func (r *run) notes(ctx context.Context) error {
 func inOrder(all map[string][]core.Note) []string {
 	return slices.SortedFunc(maps.Keys(all), func(a, b string) int {
 		x, y := all[a], all[b]
-		switch s, t := x[len(x)-1].Time, y[len(y)-1].Time; {
-		case s < t:
-			return -1
-		case s > t:
-			return 1
-		case a < b:
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(x[len(x)-1].Time, y[len(y)-1].Time), cmp.Compare(a, b))
 	})
 }
 

@@ -87,12 +87,8 @@ type run struct {
 // are copied all the same. The error says why Copy ended early; then the result is of what was
 // done.
 func Copy(ctx context.Context, o Options) (Result, error) {
-	if o.Jobs <= 0 {
-		o.Jobs = defaultJobs
-	}
-	if o.Patience <= 0 {
-		o.Patience = defaultPatience
-	}
+	o.Jobs = cmp.Or(o.Jobs, defaultJobs)
+	o.Patience = cmp.Or(o.Patience, defaultPatience)
 	r := &run{Options: o}
 	err := r.all(ctx)
 	r.mu.Lock()

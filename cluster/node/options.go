@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -143,17 +144,11 @@ type Partition interface {
 
 func (o Options) withDefaults() Options {
 	o.Times = o.Times.WithDefaults()
-	if o.TruncateInterval <= 0 {
-		o.TruncateInterval = 10 * time.Second
-	}
-	if o.DigestInterval == 0 {
-		o.DigestInterval = time.Hour
-	}
+	o.TruncateInterval = cmp.Or(o.TruncateInterval, 10*time.Second)
+	o.DigestInterval = cmp.Or(o.DigestInterval, time.Hour)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.DiskFull == nil {
 		o.DiskFull = func() string { return "" }
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.now == nil {
 		o.now = time.Now

@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,11 +98,7 @@ func (o *Operator) lookFor(ctx context.Context, node string) (*coord.View, error
 }
 
 func (o *Operator) pause(ctx context.Context) error {
-	d := o.Pause
-	if d <= 0 {
-		d = 500 * time.Millisecond
-	}
-	return sleep.For(ctx, d)
+	return sleep.For(ctx, cmp.Or(o.Pause, 500*time.Millisecond))
 }
 
 // Move begins to move a replica of a partition from one node to another, and holds the partition.

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -38,15 +39,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Wait == 0 {
-		o.Wait = 25 * time.Second
-	}
-	if o.MaxSeries == 0 {
-		o.MaxSeries = 10_000_000
-	}
-	if o.Memory == 0 {
-		o.Memory = 1 << 30
-	}
+	o.Wait = cmp.Or(o.Wait, 25*time.Second)
+	o.MaxSeries = cmp.Or(o.MaxSeries, 10_000_000)
+	o.Memory = cmp.Or(o.Memory, 1<<30)
 	return o
 }
 
