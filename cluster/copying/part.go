@@ -9,9 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/abreast"
 )
 
 // part copies some series.
@@ -102,11 +101,8 @@ func (r *run) send(ctx context.Context, batch []whole) error {
 	if err != nil {
 		return err
 	}
-	replace, all := make([]bool, len(present)), make([]int, len(present))
-	for i := range all {
-		all[i] = i
-	}
-	each(all, func(i int) { replace[i] = r.meet(ctx, present[i]) })
+	replace := make([]bool, len(present))
+	abreast.Each(len(present), readers, func(i int) { replace[i] = r.meet(ctx, present[i]) })
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -144,7 +140,10 @@ func (r *run) make(ctx context.Context, batch []whole, replace bool) (taken []wh
 			back = append(back, i)
 		}
 	}
-	each(back, func(i int) { r.readBack(ctx, batch[i], out[i].Ref, replace) })
+	abreast.Each(len(back), readers, func(k int) {
+		i := back[k]
+		r.readBack(ctx, batch[i], out[i].Ref, replace)
+	})
 	return taken, ctx.Err()
 }
 
@@ -172,19 +171,6 @@ func (r *run) readBack(ctx context.Context, w whole, ref core.Ref, replaced bool
 
 // readers is how many series of a part are read back at the same time.
 const readers = 8
-
-// each calls fn for each of the numbers, several at the same time.
-func each(list []int, fn func(i int)) {
-	var g errgroup.Group
-	g.SetLimit(readers)
-	for _, i := range list {
-		g.Go(func() error {
-			fn(i)
-			return nil
-		})
-	}
-	_ = g.Wait() // no call returns an error
-}
 
 var errDiffers = errors.New("what is read back is not what was written: somebody else writes the series")
 

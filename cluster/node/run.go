@@ -135,9 +135,7 @@ func (n *Node) warn(what string, err error) {
 	if n.failing.IsZero() {
 		n.failing = n.o.now()
 	}
-	if ok, held := n.lines.Allow(what, n.o.now()); ok {
-		n.o.Logger.Warn(what, "err", err, "held_back_lines", held)
-	}
+	n.lines.Log(n.o.Logger.Warn, what, n.o.now(), what, "err", err)
 }
 
 // answered logs the end of what warn has logged.

@@ -53,13 +53,9 @@ func (r *Store) strayUpdate(ref core.Ref, b *core.Batch) (int, error) {
 
 // Flush is core.Store's.
 func (r *Store) Flush(ctx context.Context, refs []core.Ref) error {
-	parts := r.sharesOf(refs)
-	errs := make([]error, len(parts))
-	each(len(parts), func(k int) {
-		in := innerRefs(refs, parts[k])
-		errs[k] = r.write(ctx, parts[k].p, func(e core.Engine) error { return e.Flush(ctx, in) })
-	})
-	return join(errs)
+	return join(r.dealRefs(refs, func(sh share, in []core.Ref) error {
+		return r.write(ctx, sh.p, func(e core.Engine) error { return e.Flush(ctx, in) })
+	}))
 }
 
 // Alter is core.Store's.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/abreast"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -16,13 +17,13 @@ func keyOf(path string) string { return strings.TrimSuffix(path, ".rrd") }
 
 // entries returns what one partition yields. If the engine cannot be reached any more, or meets
 // damage, before it has yielded anything, the leader is asked.
-func entries[T any](r *Store, list func(ctx context.Context, e core.Engine, p int) iter.Seq2[T, error]) source[T] {
+func entries[T any](r *Store, list func(ctx context.Context, e core.Engine) iter.Seq2[T, error]) source[T] {
 	return func(ctx context.Context, p int) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) {
 			var none T
 			begun, stopped := false, false
 			err := r.Read(ctx, p, func(e core.Engine) error {
-				for x, err := range list(ctx, e, p) {
+				for x, err := range list(ctx, e) {
 					if err != nil && begun {
 						yield(none, within(p, err))
 						stopped = true
@@ -48,7 +49,7 @@ func entries[T any](r *Store, list func(ctx context.Context, e core.Engine, p in
 
 // seriesOf is entries for series.
 func (r *Store) seriesOf(list func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error]) source[core.Series] {
-	read := entries(r, func(ctx context.Context, e core.Engine, _ int) iter.Seq2[core.Series, error] { return list(ctx, e) })
+	read := entries(r, list)
 	return func(ctx context.Context, p int) iter.Seq2[core.Series, error] {
 		return func(yield func(core.Series, error) bool) {
 			for x, err := range read(ctx, p) {
@@ -95,7 +96,7 @@ func (r *Store) refs(ctx context.Context, q core.Query) iter.Seq2[core.Series, e
 
 // ListMetadata is core.Store's.
 func (r *Store) ListMetadata(ctx context.Context, q core.MetadataQuery) iter.Seq2[core.PathMetadata, error] {
-	list := entries(r, func(ctx context.Context, e core.Engine, _ int) iter.Seq2[core.PathMetadata, error] {
+	list := entries(r, func(ctx context.Context, e core.Engine) iter.Seq2[core.PathMetadata, error] {
 		return e.ListMetadata(ctx, q)
 	})
 	if q.Path != "" {
@@ -108,10 +109,8 @@ func (r *Store) ListMetadata(ctx context.Context, q core.MetadataQuery) iter.Seq
 // core.ErrDamaged, the answers are the readable ones.
 func gathered[T any](ctx context.Context, r *Store, question func(e core.Engine) (T, error)) ([]T, error) {
 	answers := make([]T, r.n)
-	errs := r.everywhere(func(p int) (err error) {
-		answers[p], err = ask(ctx, r, p, question)
-		return err
-	})
+	errs := make([]error, r.n)
+	abreast.Each(r.n, atOnce, func(p int) { answers[p], errs[p] = ask(ctx, r, p, question) })
 	var damage skipped
 	for _, err := range errs {
 		if err != nil && !damage.over(err) {
@@ -189,12 +188,9 @@ const resolvePart = 8 << 10
 // resolve returns the entries of refs. An entry without a reference does not exist.
 func (r *Store) resolve(ctx context.Context, refs []core.Ref) ([]core.Series, error) {
 	out := make([]core.Series, len(refs))
-	parts := r.sharesOf(refs)
-	errs := make([]error, len(parts))
-	each(len(parts), func(k int) {
-		sh := parts[k]
-		errs[k] = r.Read(ctx, sh.p, func(e core.Engine) error {
-			return e.Resolve(ctx, innerRefs(refs, sh), func(i int, x core.Series) bool {
+	errs := r.dealRefs(refs, func(sh share, in []core.Ref) error {
+		return r.Read(ctx, sh.p, func(e core.Engine) error {
+			return e.Resolve(ctx, in, func(i int, x core.Series) bool {
 				x.Ref = Outer(sh.p, x.Ref)
 				out[sh.at[i]] = x
 				return true
@@ -209,11 +205,6 @@ func (r *Store) resolve(ctx context.Context, refs []core.Ref) ([]core.Series, er
 	return out, join(errs)
 }
 
-// sharesOf is shares of references. References of no partition are left out.
-func (r *Store) sharesOf(refs []core.Ref) []share {
-	return r.shares(len(refs), func(i int) int { return r.place(refs[i]) })
-}
-
 // place returns the partition of a series, or -1.
 func (r *Store) place(ref core.Ref) int {
 	p, _, ok := r.inner(ref)
@@ -221,13 +212,4 @@ func (r *Store) place(ref core.Ref) int {
 		return -1
 	}
 	return p
-}
-
-// innerRefs returns the references of a share as the partition knows them.
-func innerRefs(refs []core.Ref, sh share) []core.Ref {
-	out := make([]core.Ref, len(sh.at))
-	for k, i := range sh.at {
-		out[k] = refs[i] & (1<<partitionShift - 1)
-	}
-	return out
 }

@@ -186,19 +186,12 @@ func (r *Store) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, er
 		return []core.LastTime{{Time: at, There: there}}, nil
 	}
 	out := make([]core.LastTime, len(refs))
-	parts := r.sharesOf(refs)
-	errs := make([]error, len(parts))
-	each(len(parts), func(k int) {
-		sh := parts[k]
-		var times []core.LastTime
-		times, errs[k] = ask(ctx, r, sh.p, func(e core.Engine) ([]core.LastTime, error) {
-			return e.Lasts(ctx, innerRefs(refs, sh))
-		})
-		if errs[k] == nil {
-			for j, i := range sh.at {
-				out[i] = times[j]
-			}
+	errs := r.dealRefs(refs, func(sh share, in []core.Ref) error {
+		times, err := ask(ctx, r, sh.p, func(e core.Engine) ([]core.LastTime, error) { return e.Lasts(ctx, in) })
+		for j := 0; j < len(times) && err == nil; j++ {
+			out[sh.at[j]] = times[j]
 		}
+		return err
 	})
 	return out, join(errs)
 }
@@ -240,9 +233,7 @@ func (r *Store) FetchMany(ctx context.Context, spans []core.Span, fn func(i int,
 			first = err
 		}
 	}
-	parts := r.shares(len(spans), func(i int) int { return r.place(spans[i].Ref) })
-	errs := make([]error, len(parts))
-	each(len(parts), func(k int) { errs[k] = f.read(ctx, parts[k]) })
+	errs := r.deal(len(spans), func(i int) int { return r.place(spans[i].Ref) }, func(sh share) error { return f.read(ctx, sh) })
 	if err := ctx.Err(); err != nil {
 		return err
 	}

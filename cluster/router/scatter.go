@@ -3,7 +3,8 @@ package router
 import (
 	"slices"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/abreast"
 )
 
 // atOnce is how many partitions one call asks at the same time.
@@ -15,8 +16,7 @@ type share struct {
 	at []int
 }
 
-// shares sorts the indices from 0 to n-1 by partition. partition returns a number below 0 for an
-// index that belongs to none.
+// shares sorts the indices from 0 to n-1 by partition.
 func (r *Store) shares(n int, partition func(i int) int) []share {
 	byPartition := make(map[int]int, min(n, r.n)) // the share's index in out
 	var out []share
@@ -49,29 +49,24 @@ func pick[T any](all []T, sh share) []T {
 	return out
 }
 
-// each calls fn with the numbers from 0 to n-1, some at a time, and returns when all calls have
-// returned.
-func each(n int, fn func(i int)) {
-	if n == 1 {
-		fn(0)
-		return
-	}
-	var g errgroup.Group
-	g.SetLimit(atOnce)
-	for i := range n {
-		g.Go(func() error {
-			fn(i)
-			return nil
-		})
-	}
-	_ = g.Wait() // no call returns an error
+// deal calls fn with the share of each partition that has one, some at a time, and returns their
+// errors. partition returns a number below 0 for an index that belongs to none.
+func (r *Store) deal(n int, partition func(i int) int, fn func(sh share) error) []error {
+	parts := r.shares(n, partition)
+	errs := make([]error, len(parts))
+	abreast.Each(len(parts), atOnce, func(k int) { errs[k] = fn(parts[k]) })
+	return errs
 }
 
-// everywhere calls fn for every partition, some at a time. It returns their errors by partition.
-func (r *Store) everywhere(fn func(p int) error) []error {
-	errs := make([]error, r.n)
-	each(r.n, func(p int) { errs[p] = fn(p) })
-	return errs
+// dealRefs is deal for references. fn gets them as the partition knows them.
+func (r *Store) dealRefs(refs []core.Ref, fn func(sh share, in []core.Ref) error) []error {
+	return r.deal(len(refs), func(i int) int { return r.place(refs[i]) }, func(sh share) error {
+		in := make([]core.Ref, len(sh.at))
+		for k, i := range sh.at {
+			in[k] = refs[i] & (1<<partitionShift - 1)
+		}
+		return fn(sh, in)
+	})
 }
 
 // Split gives what a caller gave to the partitions and puts their outcomes together in the caller's
@@ -79,20 +74,17 @@ func (r *Store) everywhere(fn func(p int) error) []error {
 // outcome of what it was given and has no outcome. The error joins the partitions', each text once.
 func Split[T, U any](r *Store, all []T, partition func(*T) int, call func(p int, part []T) ([]U, error), fail func(*U, error)) ([]U, error) {
 	out := make([]U, len(all))
-	parts := r.shares(len(all), func(i int) int { return partition(&all[i]) })
-	errs := make([]error, len(parts))
-	each(len(parts), func(k int) {
-		sh := parts[k]
-		var got []U
-		got, errs[k] = call(sh.p, pick(all, sh))
+	errs := r.deal(len(all), func(i int) int { return partition(&all[i]) }, func(sh share) error {
+		got, err := call(sh.p, pick(all, sh))
 		for j, i := range sh.at {
 			if j < len(got) {
 				out[i] = got[j]
 			}
-			if errs[k] != nil {
-				fail(&out[i], errs[k])
+			if err != nil {
+				fail(&out[i], err)
 			}
 		}
+		return err
 	})
 	return out, join(errs)
 }

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/abreast"
 )
 
 // read reads a counter of every partition that can be reached now into all, and returns a copy of
 // all. A partition that cannot be reached keeps what it had.
 func read[T any](r *Store, all []T, counter func(e core.Engine) T) []T {
 	fresh, reached := make([]T, r.n), make([]bool, r.n)
-	each(r.n, func(p int) {
+	abreast.Each(r.n, atOnce, func(p int) {
 		e, err := r.dir.Leader(ended, p)
 		if err != nil {
 			e, err = r.dir.Reader(ended, p)

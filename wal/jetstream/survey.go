@@ -10,12 +10,12 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/rondo-db/rondo/internal/abreast"
 	"github.com/rondo-db/rondo/internal/natsconn"
 	"github.com/rondo-db/rondo/internal/sleep"
 )
@@ -27,8 +27,8 @@ const (
 	silentTime = 6 * time.Second
 	// farBehind is how many messages a replica may lack: a busy stream takes some hundred a second.
 	farBehind = 1000
-	// abreast is how many questions are on their way at a time.
-	abreast = 32
+	// atOnce is how many questions are on their way at a time.
+	atOnce = 32
 	// mostReplicas and mostName bound what is kept of an answer.
 	mostReplicas, mostName = 16, 100
 )
@@ -90,30 +90,16 @@ func (s *Survey) Ask(ctx context.Context, streams []string) *Surveyed {
 	out := &Surveyed{Streams: make([]StreamHealth, len(streams))}
 	var monitors sync.WaitGroup
 	monitors.Go(func() {
-		each(len(answers), func(i int) {
+		abreast.Each(len(answers), atOnce, func(i int) {
 			v, err := monitor(ctx, s.monitors[i])
 			answers[i] = monitored{s.monitors[i], v, err}
 		})
 	})
-	each(len(streams), func(i int) { out.Streams[i] = s.stream(ctx, streams[i]) })
+	abreast.Each(len(streams), atOnce, func(i int) { out.Streams[i] = s.stream(ctx, streams[i]) })
 	s.again(ctx, streams, out.Streams)
 	monitors.Wait()
 	out.Servers = s.servers(answers, out.Streams)
 	return out
-}
-
-// each calls fn with 0 to n-1, several at a time, and returns when all calls have ended.
-func each(n int, fn func(i int)) {
-	var all sync.WaitGroup
-	var next atomic.Int64
-	for range min(n, abreast) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				fn(i)
-			}
-		})
-	}
-	all.Wait()
 }
 
 // stream asks once about a stream. If ctx ends meanwhile nothing is known.
@@ -164,7 +150,7 @@ func (s *Survey) again(ctx context.Context, names []string, streams []StreamHeal
 	if sleep.For(ctx, heardTime) != nil {
 		return
 	}
-	each(len(streams), func(i int) {
+	abreast.Each(len(streams), atOnce, func(i int) {
 		if streams[i].doubtful() {
 			if now := s.stream(ctx, names[i]); now.Err != nil || now.Replicas != nil {
 				streams[i] = now

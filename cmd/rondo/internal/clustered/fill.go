@@ -131,32 +131,34 @@ func setOrigin(ctx context.Context, s coord.Store, o Origin, revision uint64) (u
 
 // empty refuses a cluster that has series of its own.
 func empty(ctx context.Context, e core.Engine) error {
-	for x, err := range e.Select(ctx, core.Query{}) {
-		if err != nil {
-			return err
-		}
-		if !own(x.Path) {
-			return unfit("the cluster has series already, such as %q: only one without series can be filled", x.Path)
-		}
+	n, last, err := others(ctx, e)
+	if err == nil && n > 0 {
+		err = unfit("the cluster has series already, such as %q: only one without series can be filled", last)
 	}
-	return nil
+	return err
 }
 
 // noMore refuses a cluster that has more series than were copied.
 func noMore(ctx context.Context, e core.Engine, most int64) error {
-	n := int64(0)
+	n, _, err := others(ctx, e)
+	if err == nil && n > most {
+		err = fmt.Errorf("the cluster has %d series, and %d were copied: somebody else makes series, or some were dropped from the source meanwhile", n, most)
+	}
+	return err
+}
+
+// others counts the series that are not the servers' own, and returns the path of one.
+func others(ctx context.Context, e core.Engine) (n int64, path string, err error) {
 	for x, err := range e.Select(ctx, core.Query{}) {
 		if err != nil {
-			return err
+			return n, path, err
 		}
 		if !own(x.Path) {
 			n++
+			path = x.Path
 		}
 	}
-	if n > most {
-		return fmt.Errorf("the cluster has %d series, and %d were copied: somebody else makes series, or some were dropped from the source meanwhile", n, most)
-	}
-	return nil
+	return n, path, nil
 }
 
 func own(path string) bool { return strings.HasPrefix(path, OwnFolder+"/") }

@@ -3,6 +3,7 @@ package clustered
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/node"
@@ -24,9 +25,7 @@ type relief struct {
 	local   func(partition int) (node.Replica, bool) // the replica of this node, if it is open
 	running *sync.WaitGroup
 
-	mu   sync.Mutex // guards what follows
-	busy bool
-	last time.Time // it ended
+	busy atomic.Bool // checkpoints are written, or were a moment ago
 }
 
 func newRelief(local func(partition int) (node.Replica, bool), running *sync.WaitGroup) *relief {
@@ -48,19 +47,14 @@ func (r *relief) found(ctx context.Context, l *operate.LogServers) {
 			}
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(due) == 0 || r.busy || time.Since(r.last) < reliefInterval {
+	if len(due) == 0 || r.busy.Swap(true) {
 		return
 	}
-	r.busy = true
 	r.running.Go(func() {
 		for _, f := range due {
 			// A store that cannot write one says so in its own figures.
 			_ = f.Checkpoint(ctx)
 		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.busy, r.last = false, time.Now()
+		time.AfterFunc(reliefInterval, func() { r.busy.Store(false) })
 	})
 }
