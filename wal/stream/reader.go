@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/wal"
@@ -46,12 +45,12 @@ type Reader struct {
 	o      ReaderOptions
 	server Server
 
-	last atomic.Uint64 // the newest known position
+	closed context.Context // ends with Close
+	close  context.CancelFunc
 
-	mu     sync.Mutex                        // guards what follows
-	id     wal.ID                            // zero until a message was read
-	tails  map[*context.CancelCauseFunc]bool // ends the calls of Tail
-	closed bool
+	mu   sync.Mutex // guards what follows
+	id   wal.ID     // zero until a message was read
+	last wal.Pos    // the newest known position
 }
 
 // OpenReader opens a stream for reading and takes over the server, which Close closes. The stream
@@ -59,7 +58,8 @@ type Reader struct {
 func OpenReader(ctx context.Context, s Server, o ReaderOptions) (*Reader, error) {
 	d := Options{Patience: o.Patience, Logger: o.Logger}.withDefaults()
 	o.Patience, o.Logger = d.Patience, d.Logger
-	r := &Reader{o: o, server: s, id: o.ID, tails: make(map[*context.CancelCauseFunc]bool)}
+	r := &Reader{o: o, server: s, id: o.ID}
+	r.closed, r.close = context.WithCancel(context.Background())
 	f := r.finder()
 	oldest, newest, err := f.bounds(ctx)
 	if err == nil && newest >= oldest {
@@ -93,20 +93,17 @@ func (r *Reader) look(ctx context.Context, newest uint64) (message, error) {
 
 // learn keeps the id of the log, and a position that is known.
 func (r *Reader) learn(id wal.ID, known wal.Pos) {
-	r.mu.Lock()
-	r.id = id
-	r.mu.Unlock()
 	r.reached(known)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.id = id
 }
 
 // reached keeps a position that is known.
 func (r *Reader) reached(known wal.Pos) {
-	for {
-		last := r.last.Load()
-		if uint64(known) <= last || r.last.CompareAndSwap(last, uint64(known)) {
-			return
-		}
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = max(r.last, known)
 }
 
 // ID identifies the log. It is ReaderOptions.ID until a message was read.
@@ -117,32 +114,27 @@ func (r *Reader) ID() wal.ID {
 }
 
 // Last returns the newest position that is known; 0 if none is. The log may have newer records.
-func (r *Reader) Last() wal.Pos { return wal.Pos(r.last.Load()) }
+func (r *Reader) Last() wal.Pos {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
+}
 
 // enter returns the context of a call of Tail, which Close ends, too.
 func (r *Reader) enter(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
+	stop := context.AfterFunc(r.closed, func() { cancel(wal.ErrClosed) })
+	if r.closed.Err() != nil { // the function comes a moment later
 		cancel(wal.ErrClosed)
 	}
-	r.tails[&cancel] = true
 	return ctx, func() {
+		stop()
 		cancel(nil)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.tails, &cancel)
 	}
 }
 
 // Close makes Tail return wal.ErrClosed. It does not wait until Tail has returned.
 func (r *Reader) Close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	for end := range r.tails {
-		(*end)(wal.ErrClosed)
-	}
+	r.close()
 	return nil
 }

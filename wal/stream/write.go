@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -190,11 +191,20 @@ func (l *Log) publish(ctx context.Context, msg []byte) error {
 // orLost returns err, for which a message was refused for Options.Retry, unless the stream is gone
 // or ends before what was written.
 func (l *Log) orLost(ctx context.Context, err error) error {
-	after := l.tail.Load()
-	if _, newest, e := l.boundsNow(ctx); e == nil && newest < after && !errors.Is(err, wal.ErrFull) {
-		return fmt.Errorf("%w: %w: the stream ends at message %d, and message %d was written: %w", wal.ErrSealed, wal.ErrLost, newest, after, err)
+	if lost := l.lostEnd(ctx); lost != nil && !errors.Is(err, wal.ErrFull) {
+		return fmt.Errorf("%w: %w: %w", wal.ErrSealed, lost, err)
 	}
 	return err
+}
+
+// lostEnd returns an error that wraps wal.ErrLost if the stream ends before what was written, as a
+// server says.
+func (l *Log) lostEnd(ctx context.Context) error {
+	after := l.tail.Load()
+	if _, newest, err := l.boundsNow(ctx); err == nil && newest < after {
+		return fmt.Errorf("%w: the stream ends at message %d, and message %d was written", wal.ErrLost, newest, after)
+	}
+	return nil
 }
 
 // refused says whether err means that the attempt stored nothing.
@@ -213,10 +223,7 @@ func (l *Log) attempt(ctx context.Context, id string, msg []byte) (uint64, error
 	m, e := l.message(ctx, after+1)
 	switch {
 	case e != nil: // the replicas that answer do not have it yet, or it was lost
-		if _, newest, b := l.boundsNow(ctx); b == nil && newest < after {
-			e = fmt.Errorf("%w: the stream ends at message %d, and message %d was written", wal.ErrLost, newest, after)
-		}
-		return 0, fmt.Errorf("%w: %w: %w", wal.ErrRetry, err, e)
+		return 0, fmt.Errorf("%w: %w: %w", wal.ErrRetry, err, cmp.Or(l.lostEnd(ctx), e))
 	case bytes.Equal(m.bytes, msg):
 		return m.seq, nil
 	}
