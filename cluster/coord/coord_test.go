@@ -133,7 +133,7 @@ func TestManyPartitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p := range m.Partitions {
-		if _, err := coord.WriteLease(t.Context(), st, p, coord.Lease{Term: uint64(p)}, "a", "1"); err != nil {
+		if _, err := coord.WriteLease(t.Context(), st, p, coord.Lease{Term: uint64(p)}, coord.Lease{Term: uint64(p)}.For("a", "1")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -192,11 +192,11 @@ func TestLeases(t *testing.T) {
 	if v.Leader(2) != nil || v.Leader(9) != nil || v.Map.Version != 1 || len(v.Leases) != 3 || !v.Current(0, "a") || v.Current(2, "a") || v.Current(0, "b") {
 		t.Fatalf("before there is a lease: %+v", v)
 	}
-	l, err := coord.WriteLease(t.Context(), st, 2, v.Leases[2], "a", "1")
+	l, err := coord.WriteLease(t.Context(), st, 2, v.Leases[2], v.Leases[2].For("a", "1"))
 	if err != nil || l.Term != 1 {
 		t.Fatal(l, err)
 	}
-	if _, err := coord.WriteLease(t.Context(), st, 2, v.Leases[2], "b", "1"); !errors.Is(err, coord.ErrConflict) {
+	if _, err := coord.WriteLease(t.Context(), st, 2, v.Leases[2], v.Leases[2].For("b", "1")); !errors.Is(err, coord.ErrConflict) {
 		t.Errorf("a second node takes the lease: %v", err)
 	}
 	if v = look(t, w); v.Leader(2) == nil || v.Leader(2).Name != "a" || v.Leader(1) != nil {
@@ -206,7 +206,7 @@ func TestLeases(t *testing.T) {
 	if v = look(t, w); v.Leader(2) != nil {
 		t.Errorf("the lease of an earlier session holds: %+v", v.Leases)
 	}
-	if _, err := coord.WriteLease(t.Context(), st, 2, v.Leases[2], "b", "1"); err != nil {
+	if _, err := coord.WriteLease(t.Context(), st, 2, v.Leases[2], v.Leases[2].For("b", "1")); err != nil {
 		t.Error(err)
 	}
 	if v = look(t, w); v.Leader(2) == nil || v.Leader(2).Name != "b" || v.Leases[2].Term != 2 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/rondo-db/rondo/cluster/placement"
-	"github.com/rondo-db/rondo/wal"
 )
 
 // A Lease says which node should lead a partition. It is for liveness only: what keeps a second
@@ -17,7 +16,7 @@ type Lease struct {
 	Session string `json:"session"`
 	Term    uint64 `json:"term"` // grows by one when it is given to another one, for logs and eyes
 
-	// Log is the identity of the partition's log, a [wal.ID] as text, which the first leader names;
+	// Log is the identity of the partition's log, a wal.ID as text, which the first leader names;
 	// empty: nobody has led the partition yet. A log that is empty, or another one, is not the
 	// partition's.
 	Log string `json:"log,omitempty"`
@@ -28,27 +27,15 @@ type Lease struct {
 	Revision uint64 `json:"-"` // in the store; 0: there was never a lease
 }
 
-// WriteLease gives the lease of a partition to a node in place of a former one, as it was read.
-// An empty node and session give the lease up. The error wraps ErrConflict if the lease is
-// another one meanwhile; after another error the lease may have been written.
-func WriteLease(ctx context.Context, s Store, partition int, former Lease, node, session string) (Lease, error) {
-	return writeLease(ctx, s, partition, former, Lease{Node: node, Session: session, Term: former.Term + 1, Log: former.Log})
+// For returns the lease that follows on l and is a node's; without a node, nobody's.
+func (l Lease) For(node, session string) Lease {
+	return Lease{Node: node, Session: session, Term: l.Term + 1, Log: l.Log}
 }
 
-// BeginLog is WriteLease for a node that is to begin the log of the partition anew.
-func BeginLog(ctx context.Context, s Store, partition int, former Lease, node, session string) (Lease, error) {
-	return writeLease(ctx, s, partition, former, Lease{Node: node, Session: session, Term: former.Term + 1, Log: former.Log, Begin: true})
-}
-
-// NameLog notes in a lease which log the partition has, that is begun. It returns the errors of
-// WriteLease.
-func NameLog(ctx context.Context, s Store, partition int, former Lease, log wal.ID) (Lease, error) {
-	l := former
-	l.Log, l.Begin = log.String(), false
-	return writeLease(ctx, s, partition, former, l)
-}
-
-func writeLease(ctx context.Context, s Store, partition int, former, l Lease) (Lease, error) {
+// WriteLease writes a lease of a partition in place of a former one, as it was read. The error
+// wraps ErrConflict if the lease is another one meanwhile; after another error the lease may have
+// been written.
+func WriteLease(ctx context.Context, s Store, partition int, former, l Lease) (Lease, error) {
 	value, err := json.Marshal(l)
 	if err == nil {
 		l.Revision, err = s.CompareAndSet(ctx, leaseKey(partition), value, former.Revision)

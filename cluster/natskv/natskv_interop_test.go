@@ -123,7 +123,7 @@ func cluster(t *testing.T, a, b coord.Store) {
 		}
 	}
 	for _, p := range []int{0, 511, 512, 4095} {
-		if _, err := coord.WriteLease(t.Context(), b, p, coord.Lease{}, "b", "1"); err != nil {
+		if _, err := coord.WriteLease(t.Context(), b, p, coord.Lease{}, coord.Lease{}.For("b", "1")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -85,7 +85,9 @@ func (w *world) hold(t *testing.T, p int) *model {
 func (w *world) begin(t *testing.T, m *model) {
 	t.Helper()
 	v := w.truth()
-	if _, err := coord.BeginLog(t.Context(), w.servers.Truth(), m.p, v.Leases[m.p], m.h.name, v.Members[m.h.name].Session); err != nil {
+	next := v.Leases[m.p].For(m.h.name, v.Members[m.h.name].Session)
+	next.Begin = true
+	if _, err := coord.WriteLease(t.Context(), w.servers.Truth(), m.p, v.Leases[m.p], next); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -181,7 +181,7 @@ func TestLeasesAreWrittenSlowly(t *testing.T) {
 // A node that was shown old lists took the lease of a leader that announced itself every second.
 func TestOldListsMakeNoLeader(t *testing.T) {
 	p := newPair(t, 1)
-	if _, err := coord.WriteLease(t.Context(), p.servers.Truth(), 0, coord.Lease{}, "b", "1"); err != nil {
+	if _, err := coord.WriteLease(t.Context(), p.servers.Truth(), 0, coord.Lease{}, coord.Lease{}.For("b", "1")); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {

@@ -167,11 +167,12 @@ func (n *Node) promote(ctx context.Context, l *local) {
 // nameLog returns a function that notes in the lease which log a partition has, once its leader has
 // begun it. It is called without n.mu.
 func (n *Node) nameLog(ctx context.Context, l *local) func() {
-	former, log := l.lease, l.standing.Log
+	former, next := l.lease, l.lease
+	next.Log, next.Begin = l.standing.Log.String(), false
 	return func() {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
-		lease, err := coord.NameLog(ctx, n.o.Store, l.partition, former, log)
+		lease, err := coord.WriteLease(ctx, n.o.Store, l.partition, former, next)
 		if err != nil {
 			return // the next look does it
 		}
@@ -190,7 +191,7 @@ func (n *Node) demote(ctx context.Context, l *local, to *coord.Member) {
 		if to == nil || err != nil && r.Standing().Leads {
 			return nil, err
 		}
-		next, e := coord.WriteLease(ctx, n.o.Store, l.partition, lease, to.Name, to.Session)
+		next, e := coord.WriteLease(ctx, n.o.Store, l.partition, lease, lease.For(to.Name, to.Session))
 		if e != nil {
 			return func() { l.given = true }, e
 		}
@@ -208,7 +209,7 @@ func (n *Node) writeLease(ctx context.Context, l *local, node, session string) f
 	return func() {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
-		lease, err := coord.WriteLease(ctx, n.o.Store, l.partition, former, node, session)
+		lease, err := coord.WriteLease(ctx, n.o.Store, l.partition, former, former.For(node, session))
 		if err != nil {
 			n.mu.Lock()
 			l.given = l.given || node != n.o.Name

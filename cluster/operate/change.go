@@ -248,7 +248,9 @@ func (o *Operator) BeginLog(ctx context.Context, partition int, node string) err
 			return refused("the replica of partition %d on node %s holds %d records more: name that one, or drain node %[2]s if it does not come back", partition, r.Node, r.Position-own.Position)
 		}
 	}
-	_, err = coord.BeginLog(ctx, o.Store, partition, v.Leases[partition], node, v.Members[node].Session)
+	next := v.Leases[partition].For(node, v.Members[node].Session)
+	next.Begin = true
+	_, err = coord.WriteLease(ctx, o.Store, partition, v.Leases[partition], next)
 	return written(err)
 }
 

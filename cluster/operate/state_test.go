@@ -105,7 +105,7 @@ func TestStateInWords(t *testing.T) {
 	w.stand(b, coord.Standing{Partition: 0, Position: 100, Current: true})
 	v := w.look()
 	for _, p := range []int{0, 1, 2} {
-		if _, err := coord.WriteLease(t.Context(), w.store, p, v.Leases[p], "", ""); err != nil {
+		if _, err := coord.WriteLease(t.Context(), w.store, p, v.Leases[p], v.Leases[p].For("", "")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -54,7 +54,7 @@ func newWorld(t *testing.T, partitions, replicas int, nodes ...string) *world {
 		for k, name := range p.Nodes {
 			w.stand(name, coord.Standing{Partition: i, Position: 100, Checkpoint: 50, Current: true, Leads: k == 0})
 		}
-		if _, err := coord.WriteLease(t.Context(), w.store, i, coord.Lease{}, p.Nodes[0], p.Nodes[0]+"1"); err != nil {
+		if _, err := coord.WriteLease(t.Context(), w.store, i, coord.Lease{}, coord.Lease{}.For(p.Nodes[0], p.Nodes[0]+"1")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,9 +21,10 @@ const (
 
 // A stream is what one partition yields, in pieces that are read ahead.
 type stream[T any] struct {
-	full chan []T      // pieces that were read; closed at the end. Holds one: then the reader waits
-	err  error         // why the partition has ended; set before full is closed
-	more chan struct{} // closed when the first piece is used up; then nil
+	full  chan []T      // pieces that were read; closed at the end. Holds one: then the reader waits
+	empty chan []T      // pieces to be filled again; holds all there are
+	err   error         // why the partition has ended; set before full is closed
+	more  chan struct{} // closed when the first piece is used up; then nil
 
 	piece []T // at hand
 	at    int // of the next entry in piece
@@ -59,7 +60,12 @@ func (s *stream[T]) read(ctx context.Context, p, expected, largest int, more <-c
 			}
 			size, expected = min(firstPiece, largest), 0
 		}
-		piece = make([]T, 0, size)
+		select {
+		case piece = <-s.empty:
+			piece = piece[:0]
+		default:
+			piece = make([]T, 0, size)
+		}
 		return true
 	}
 	for x, err := range open(ctx, p) {
@@ -84,9 +90,15 @@ func (s *stream[T]) next() bool {
 	if s.ended {
 		return false
 	}
-	if s.piece != nil && s.more != nil { // read goes on behind the first piece
-		close(s.more)
-		s.more = nil
+	if s.piece != nil {
+		if s.more != nil { // read goes on behind the first piece
+			close(s.more)
+			s.more = nil
+		}
+		select {
+		case s.empty <- s.piece:
+		default:
+		}
 	}
 	s.piece, s.at = <-s.full, 0
 	s.ended = s.piece == nil
@@ -128,7 +140,7 @@ func pageOf(page, n int) int {
 func (ss *streams[T]) start(n int) {
 	for ; ss.started < min(n, len(ss.all)); ss.started++ {
 		p, s := ss.started, &ss.all[ss.started]
-		s.full, s.at = make(chan []T, 1), -1
+		s.full, s.empty, s.at = make(chan []T, 1), make(chan []T, 3), -1
 		more := make(chan struct{})
 		s.more = more
 		ss.running.Go(func() { s.read(ss.ctx, p, ss.first, ss.largest, more, ss.open) })

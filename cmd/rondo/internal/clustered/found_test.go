@@ -58,7 +58,7 @@ func TestNoSecondCluster(t *testing.T) {
 			return a.Announce(t.Context(), coord.Member{Name: "old", Session: "1", Cluster: "one"}, nil)
 		},
 		"a lease": func(s coord.Store) error {
-			_, err := coord.WriteLease(t.Context(), s, 3, coord.Lease{}, "old", "1")
+			_, err := coord.WriteLease(t.Context(), s, 3, coord.Lease{}, coord.Lease{}.For("old", "1"))
 			return err
 		},
 	} {
