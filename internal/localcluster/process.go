@@ -22,19 +22,20 @@ type Process struct {
 	path string
 	args []string
 
-	mu      sync.Mutex // guards what follows
-	cmd     *exec.Cmd  // nil: it does not run
-	exited  chan struct{}
-	wanted  bool // it is to run
-	stopped bool // by SIGSTOP
-	exits   int  // how often it has ended by itself
-	keep    bool
-	closed  bool
+	mu     sync.Mutex    // guards what follows
+	cmd    *exec.Cmd     // nil: it does not run
+	exited chan struct{} // closed while it does not run
+	wanted bool          // it is to run
+	exits  int           // how often it has ended by itself
+	keep   bool
+	closed bool
 }
 
 // NewProcess returns a program that does not run yet. It logs into the folder dir.
 func NewProcess(name, dir, path string, args ...string) *Process {
-	return &Process{Name: name, Log: filepath.Join(dir, name+".log"), path: path, args: args}
+	p := &Process{Name: name, Log: filepath.Join(dir, name+".log"), path: path, args: args, exited: make(chan struct{})}
+	close(p.exited)
+	return p
 }
 
 // Keep lets the process be started again whenever it ends by itself.
@@ -73,16 +74,15 @@ func (p *Process) start() error {
 		return fmt.Errorf("start %s: %w", p.Name, err)
 	}
 	exited := make(chan struct{})
-	p.cmd, p.exited, p.stopped = cmd, exited, false
+	p.cmd, p.exited = cmd, exited
 	go func() {
 		_ = cmd.Wait() // the log says why it has ended
 		p.mu.Lock()
 		p.cmd = nil
-		again := p.wanted && !p.closed
-		if again {
+		if p.wanted {
 			p.exits++
 		}
-		again = again && p.keep
+		again := p.wanted && p.keep
 		p.mu.Unlock()
 		close(exited)
 		if again {
@@ -98,19 +98,13 @@ func (p *Process) start() error {
 }
 
 // Kill ends the process by SIGKILL, and returns when it has ended.
-func (p *Process) Kill() { p.end(syscall.SIGKILL) }
+func (p *Process) Kill() { <-p.signal(syscall.SIGKILL, true) }
 
 // Terminate ends the process by SIGTERM, or if it has not ended after a time by SIGKILL; it says
 // whether SIGTERM was enough.
 func (p *Process) Terminate(after time.Duration) bool {
-	p.mu.Lock()
-	exited := p.signal(syscall.SIGTERM, false)
-	p.mu.Unlock()
-	if exited == nil {
-		return true
-	}
 	select {
-	case <-exited:
+	case <-p.signal(syscall.SIGTERM, true):
 		return true
 	case <-time.After(after):
 		p.Kill()
@@ -118,39 +112,22 @@ func (p *Process) Terminate(after time.Duration) bool {
 	}
 }
 
-func (p *Process) end(s syscall.Signal) {
-	p.mu.Lock()
-	exited := p.signal(s, false)
-	p.mu.Unlock()
-	if exited != nil {
-		<-exited
-	}
-}
-
-// signal sends a signal and notes whether the process is to run. It returns nil if it does not run.
-// p.mu is locked.
-func (p *Process) signal(s syscall.Signal, wanted bool) chan struct{} {
-	p.wanted = wanted
-	if p.cmd == nil {
-		return nil
-	}
-	_ = p.cmd.Process.Signal(s) // it may have ended by itself
-	return p.exited
-}
-
 // Stop stops the process, which goes on with Continue.
-func (p *Process) Stop() { p.pause(syscall.SIGSTOP, true) }
+func (p *Process) Stop() { p.signal(syscall.SIGSTOP, false) }
 
 // Continue lets a stopped process go on.
-func (p *Process) Continue() { p.pause(syscall.SIGCONT, false) }
+func (p *Process) Continue() { p.signal(syscall.SIGCONT, false) }
 
-func (p *Process) pause(s syscall.Signal, stopped bool) {
+// signal sends a signal, which ends the process or not. What it returns is closed when the process
+// has ended.
+func (p *Process) signal(s syscall.Signal, ends bool) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stopped = stopped
+	p.wanted = p.wanted && !ends
 	if p.cmd != nil {
 		_ = p.cmd.Process.Signal(s) // it may have ended by itself
 	}
+	return p.exited
 }
 
 // Exits returns how often the process has ended by itself.

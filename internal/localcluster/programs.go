@@ -16,7 +16,8 @@ func FindNATS() (string, error) {
 	if bin == "" {
 		bin = filepath.Join(build.Default.GOPATH, "bin")
 	}
-	if path := filepath.Join(bin, "nats-server"); exists(path) {
+	path := filepath.Join(bin, "nats-server")
+	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
 	path, err := exec.LookPath("nats-server")
@@ -24,11 +25,6 @@ func FindNATS() (string, error) {
 		return "", errors.New("nats-server is not installed; install it with: go install github.com/nats-io/nats-server/v2@v2.15.2")
 	}
 	return path, nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // BuildRondo builds the program rondo that the module of the working folder uses, into the folder
