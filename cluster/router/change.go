@@ -11,17 +11,20 @@ import (
 // Update is core.Store's.
 func (r *Store) Update(ctx context.Context, ref core.Ref, b *core.Batch) (n int, err error) {
 	p, in, ok := r.inner(ref)
-	if !ok {
-		return r.strayUpdate(ref, b)
-	}
 	var part core.Batch
 	one := true
 	b.Split(func(_ int, x core.Ref) (*core.Batch, core.Ref) {
 		one = one && x == ref
 		return &part, in
 	})
-	if !one {
+	switch {
+	case !one:
 		return 0, errors.New("an update command is for one series")
+	case !ok && b.Len() == 0:
+		return 0, nil
+	case !ok:
+		r.strays.Add(1)
+		return 0, &core.RejectedError{Other: 1, First: []core.Rejection{{Err: notFound(ref)}}}
 	}
 	part.SkipPast, part.Stopped, part.Rejections = b.SkipPast, b.Stopped, b.Rejections
 	ctx = r.numbered(ctx, p, 1)
@@ -35,20 +38,6 @@ func (r *Store) Update(ctx context.Context, ref core.Ref, b *core.Batch) (n int,
 		}
 	}
 	return n, err
-}
-
-// strayUpdate is Update for a reference of no partition.
-func (r *Store) strayUpdate(ref core.Ref, b *core.Batch) (int, error) {
-	for i := range b.Len() {
-		if b.Ref(i) != ref {
-			return 0, errors.New("an update command is for one series")
-		}
-	}
-	if b.Len() == 0 {
-		return 0, nil
-	}
-	r.strays.Add(1)
-	return 0, &core.RejectedError{Other: 1, First: []core.Rejection{{Err: notFound(ref)}}}
 }
 
 // Flush is core.Store's.
