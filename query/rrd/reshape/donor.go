@@ -94,7 +94,7 @@ func consolidated(a *rra.Archive, step, last int64, pdp func(start int64) float6
 func gather(cf rra.CF, start, end, step int64, pdp func(start int64) float64) (value float64, unknown int64) {
 	value = emptyValue(cf)
 	for t := start; t < end; t += step {
-		value, unknown = AddPDP(cf, value, unknown, pdp(t))
+		value, unknown = addPDP(cf, value, unknown, pdp(t))
 	}
 	return value, unknown
 }
@@ -112,8 +112,8 @@ func emptyValue(cf rra.CF) float64 {
 	return math.NaN()
 }
 
-// AddPDP adds a PDP to the value of an open row, or to its count of unknown PDPs.
-func AddPDP(cf rra.CF, value float64, unknown int64, pdp float64) (float64, int64) {
+// addPDP adds a PDP to the value of an open row, or to its count of unknown PDPs.
+func addPDP(cf rra.CF, value float64, unknown int64, pdp float64) (float64, int64) {
 	if pdp != pdp {
 		return value, unknown + 1
 	}

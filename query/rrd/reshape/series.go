@@ -362,7 +362,7 @@ func (s *Series) Refine(step int64) {
 				c.Value *= float64(n)
 			}
 			for range closed {
-				c.Value, c.Unknown = AddPDP(a.CF, c.Value, c.Unknown, means[ds])
+				c.Value, c.Unknown = addPDP(a.CF, c.Value, c.Unknown, means[ds])
 			}
 		}
 	}

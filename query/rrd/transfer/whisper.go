@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/rondo-db/rondo/query/rrd/reshape"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -262,8 +261,23 @@ func gatherOpen(f *rrdfile.File) {
 			if a.CF == rra.Average {
 				v *= float64(pdps)
 			}
-			open.Value, _ = reshape.AddPDP(a.CF, open.Value, 0, v)
+			open.Value = gathered(a.CF, open.Value, v)
 		}
-		open.Value, _ = reshape.AddPDP(a.CF, open.Value, 0, finer.Value)
+		open.Value = gathered(a.CF, open.Value, finer.Value)
 	}
+}
+
+// gathered returns the value of an open row after another one, which may be unknown.
+func gathered(cf rra.CF, value, v float64) float64 {
+	switch {
+	case v != v:
+		return value
+	case value != value || cf == rra.Last:
+		return v
+	case cf == rra.Min:
+		return min(value, v)
+	case cf == rra.Max:
+		return max(value, v)
+	}
+	return value + v
 }
