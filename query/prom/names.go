@@ -242,16 +242,16 @@ func (s *Storage) describe(b *labels.ScratchBuilder, sch scheme, x *core.Series,
 		b.Add("instance", address)
 		b.Add("process", process)
 	}
-	name := prefixes[sch]
+	parts := []string{prefixes[sch]}
 	for i, stored := range keyLabels[sch] {
 		if part := get(stored); sch != collectd || i == 0 || part != get("plugin") {
-			name += "_" + clean(part)
+			parts = append(parts, clean(part))
 		}
 	}
-	if ds == "value" || sch == ganglia && ds == gangliaDS {
-		return name
+	if ds != "value" && (sch != ganglia || ds != gangliaDS) {
+		parts = append(parts, clean(ds))
 	}
-	return name + "_" + clean(ds)
+	return strings.Join(parts, "_")
 }
 
 // prefixes are what the names of the metrics of a protocol begin with.
