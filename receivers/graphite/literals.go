@@ -11,64 +11,54 @@ import (
 	"github.com/rondo-db/rondo/receivers/internal/decimal"
 )
 
-// stepNumber runs an instruction that makes a number, or None.
-func (u *Unpickler) stepNumber(op byte) *receivers.Error {
-	v := value{kind: kindInt}
-	var err *receivers.Error
-	switch op {
-	case opNone:
-		v.kind = kindNone
-	case opTrue:
-		v.n = 1
-	case opFalse:
-	case opBinInt:
-		v.n, err = u.uint(4)
-		v.n = uint64(int64(int32(v.n)))
-	case opBinInt1:
-		v.n, err = u.uint(1)
-	case opBinInt2:
-		v.n, err = u.uint(2)
-	case opBinFloat:
-		var b []byte
-		if b, err = u.take(8); err == nil {
-			v = value{kind: kindFloat, n: binary.BigEndian.Uint64(b)}
-		}
-	case opLong1, opLong4:
-		v, err = u.long(op)
-	default:
-		v, err = u.decimal(op)
+func constant(v value) instruction {
+	return func(u *Unpickler) *receivers.Error { return u.pushed(v, nil) }
+}
+
+// unsigned is the instruction that takes an unsigned integer of n bytes.
+func unsigned(n uint64) instruction {
+	return func(u *Unpickler) *receivers.Error {
+		x, err := u.uint(n)
+		return u.pushed(value{kind: kindInt, n: x}, err)
 	}
+}
+
+func (u *Unpickler) float() *receivers.Error {
+	b, err := u.take(8)
 	if err != nil {
 		return err
 	}
-	u.push(v)
-	return nil
+	return u.pushed(value{kind: kindFloat, n: binary.BigEndian.Uint64(b)}, nil)
 }
 
-// long takes an integer of any length: a size, and so many bytes, the lowest first.
-func (u *Unpickler) long(op byte) (value, *receivers.Error) {
-	width := uint64(1)
-	if op == opLong4 {
-		width = 4
+// long is the instruction that takes an integer of any length: a size of width bytes, and so many
+// bytes.
+func long(width uint64) instruction {
+	return func(u *Unpickler) *receivers.Error {
+		size, err := u.uint(width)
+		if err != nil {
+			return err
+		}
+		return u.signed(size)
 	}
-	size, err := u.uint(width)
-	if err != nil {
-		return value{}, err
-	}
+}
+
+// signed takes an integer of size bytes, the lowest first.
+func (u *Unpickler) signed(size uint64) *receivers.Error {
 	b, err := u.take(size)
 	if err != nil {
-		return value{}, err
+		return err
 	}
 	negative := len(b) > 0 && b[len(b)-1] >= 0x80
 	if len(b) > 8 {
-		return value{kind: kindFloat, n: math.Float64bits(largeNumber(b, negative))}, nil
+		return u.pushed(value{kind: kindFloat, n: math.Float64bits(largeNumber(b, negative))}, nil)
 	}
 	var all [8]byte
 	if negative {
 		all = [8]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 	}
 	copy(all[:], b)
-	return value{kind: kindInt, n: binary.LittleEndian.Uint64(all[:])}, nil
+	return u.pushed(value{kind: kindInt, n: binary.LittleEndian.Uint64(all[:])}, nil)
 }
 
 // largeNumber returns an integer of more than 64 bits, which need not be exact.
@@ -87,48 +77,69 @@ func largeNumber(b []byte, negative bool) float64 {
 	return v
 }
 
-// decimal takes a number in decimal digits on a line.
-func (u *Unpickler) decimal(op byte) (value, *receivers.Error) {
-	line, err := u.line()
-	if err != nil {
-		return value{}, err
-	}
-	if op == opLong {
-		line = bytes.TrimSuffix(line, []byte("L"))
-	}
-	if op != opFloat && len(line) <= decimal.MaxNumber {
-		if n, err := strconv.ParseInt(string(line), 10, 64); err == nil {
-			return value{kind: kindInt, n: uint64(n)}, nil
+// decimals is the instruction that takes a number in decimal digits on a line, which may end in a
+// suffix.
+func decimals(suffix string, float bool) instruction {
+	return func(u *Unpickler) *receivers.Error {
+		line, err := u.line()
+		if err != nil {
+			return err
 		}
+		line = bytes.TrimSuffix(line, []byte(suffix))
+		if !float && len(line) <= decimal.MaxNumber {
+			if n, err := strconv.ParseInt(string(line), 10, 64); err == nil {
+				return u.pushed(value{kind: kindInt, n: uint64(n)}, nil)
+			}
+		}
+		n, ok := decimal.Parse(line)
+		if !ok {
+			return u.fault(receivers.Malformed, "%.20q is no number", line)
+		}
+		return u.pushed(value{kind: kindFloat, n: math.Float64bits(n)}, nil)
 	}
-	n, ok := decimal.Parse(line)
-	if !ok {
-		return value{}, u.fault(receivers.Malformed, "%.20q is no number", line)
-	}
-	return value{kind: kindFloat, n: math.Float64bits(n)}, nil
 }
 
-// quoted takes a text on a line: in quotes as Python 2 writes it, or with \uXXXX.
-func (u *Unpickler) quoted(op byte) *receivers.Error {
-	at := u.at
-	line, err := u.line()
-	if err != nil {
-		return err
+// sized is the instruction that takes a text behind its length in n bytes.
+func sized(n uint64) instruction {
+	return func(u *Unpickler) *receivers.Error {
+		size, err := u.uint(n)
+		if err != nil {
+			return err
+		}
+		at := u.at
+		_, err = u.take(size)
+		return u.pushed(value{kind: kindText, size: uint32(size), n: uint64(at)}, err)
 	}
-	if op == opString {
+}
+
+// quoted is the instruction that takes a text on a line: in quotes as Python 2 writes it, or with
+// \uXXXX.
+func quoted(unicode bool) instruction {
+	return func(u *Unpickler) *receivers.Error {
+		at := u.at
+		line, err := u.line()
+		switch {
+		case err != nil:
+			return err
+		case unicode:
+			return u.escaped(line, true)
+		}
 		if n := len(line); n < 2 || line[0] != line[n-1] || line[0] != '\'' && line[0] != '"' {
 			return u.fault(receivers.Malformed, "a text is not in quotes")
 		}
-		line, at = line[1:len(line)-1], at+1
-		if bytes.IndexByte(line, '\\') < 0 {
-			u.push(value{kind: kindText, size: uint32(len(line)), n: uint64(at)})
-			return nil
+		if line = line[1 : len(line)-1]; bytes.IndexByte(line, '\\') < 0 {
+			return u.pushed(value{kind: kindText, size: uint32(len(line)), n: uint64(at + 1)}, nil)
 		}
+		return u.escaped(line, false)
 	}
+}
+
+// escaped takes a text with backslashes in it.
+func (u *Unpickler) escaped(line []byte, unicode bool) *receivers.Error {
 	from := len(u.text)
 	for len(line) > 0 {
-		if line[0] != '\\' || op == opUnicode && (len(line) < 2 || line[1] != 'u' && line[1] != 'U') {
-			if op == opUnicode { // its bytes are the characters U+0000 to U+00FF
+		if line[0] != '\\' || unicode && (len(line) < 2 || line[1] != 'u' && line[1] != 'U') {
+			if unicode { // its bytes are the characters U+0000 to U+00FF
 				u.text = utf8.AppendRune(u.text, rune(line[0]))
 			} else {
 				u.text = append(u.text, line[0])
@@ -142,8 +153,7 @@ func (u *Unpickler) quoted(op byte) *receivers.Error {
 		}
 		line = line[n:]
 	}
-	u.push(value{kind: kindOwn, size: uint32(len(u.text) - from), n: uint64(from)})
-	return nil
+	return u.pushed(value{kind: kindOwn, size: uint32(len(u.text) - from), n: uint64(from)}, nil)
 }
 
 // plainEscapes are what one character behind a backslash stands for.

@@ -5,107 +5,109 @@ import (
 	"github.com/rondo-db/rondo/receivers/internal/decimal"
 )
 
-// newestProtocol is the newest version of pickles.
-const newestProtocol = 5
+// An instruction takes what follows its code in the pickle, and works on the stack.
+type instruction func(*Unpickler) *receivers.Error
+
+// instructions are the instructions of pickles that are known, by their codes.
+var instructions = [256]instruction{
+	'N':  constant(value{kind: kindNone}),
+	0x88: constant(value{kind: kindInt, n: 1}), // True
+	0x89: constant(value{kind: kindInt}),       // False
+	'I':  decimals("", false),                  // a line; 00 and 01 are False and True
+	'L':  decimals("L", false),
+	'F':  decimals("", true),
+	'J':  func(u *Unpickler) *receivers.Error { return u.signed(4) },
+	'K':  unsigned(1),
+	'M':  unsigned(2),
+	0x8a: long(1),
+	0x8b: long(4),
+	'G':  (*Unpickler).float,
+
+	'S': quoted(false),
+	'V': quoted(true),
+	'U': sized(1), 'C': sized(1), 0x8c: sized(1),
+	'T': sized(4), 'B': sized(4), 'X': sized(4),
+	0x8d: sized(8), 0x8e: sized(8),
+
+	'(':  (*Unpickler).mark,
+	')':  top(0, (*Unpickler).tuple),
+	0x85: top(1, (*Unpickler).tuple),
+	0x86: top(2, (*Unpickler).tuple),
+	0x87: top(3, (*Unpickler).tuple),
+	't':  marked((*Unpickler).tuple),
+	']':  top(0, (*Unpickler).list),
+	'l':  marked((*Unpickler).list),
+	'a':  top(1, (*Unpickler).appends),
+	'e':  marked((*Unpickler).appends),
+	'0':  top(1, (*Unpickler).drop),
+	'1':  marked((*Unpickler).drop),
+	'2':  func(u *Unpickler) *receivers.Error { return u.pushed(u.peek()) },
+
+	'p': put((*Unpickler).place), 'q': put(number(1)), 'r': put(number(4)),
+	'g': get((*Unpickler).place), 'h': get(number(1)), 'j': get(number(4)),
+	0x94: put(func(u *Unpickler) (uint64, *receivers.Error) { return uint64(len(u.memo)), nil }),
+
+	0x80: (*Unpickler).version,
+	0x95: func(u *Unpickler) *receivers.Error { // how many bytes follow: the pickle is here in full
+		_, err := u.take(8)
+		return err
+	},
+}
+
+// stop is the code of the instruction that ends a pickle.
+const stop = '.'
 
 // run runs the instructions up to the one that stops, and returns the value that they leave.
 func (u *Unpickler) run() (value, *receivers.Error) {
-	for {
-		if u.at >= len(u.in) {
-			return value{}, errEnd
+	for u.at < len(u.in) {
+		code := u.in[u.at]
+		if code == stop {
+			return u.peek()
 		}
-		op := u.in[u.at]
-		if op == opStop {
-			return u.pop()
+		do := instructions[code]
+		if do == nil {
+			return value{}, u.fault(receivers.Unsupported, "the instruction %02x, which makes no list, tuple, text or number", code)
 		}
 		u.at++
-		if err := u.step(op); err != nil {
+		if err := do(u); err != nil {
 			return value{}, err
 		}
 	}
+	return value{}, errEnd
 }
 
-// step runs one instruction.
-func (u *Unpickler) step(op byte) *receivers.Error {
-	switch op {
-	case opNone, opTrue, opFalse, opInt, opLong, opBinInt, opBinInt1, opBinInt2, opLong1, opLong4, opFloat, opBinFloat:
-		return u.stepNumber(op)
-	case opString, opUnicode:
-		return u.quoted(op)
-	case opShortBinString, opShortBinUnicode, opShortBinBytes:
-		return u.sized(1)
-	case opBinString, opBinUnicode, opBinBytes:
-		return u.sized(4)
-	case opBinUnicode8, opBinBytes8:
-		return u.sized(8)
-	case opPut, opBinPut, opLongBinPut, opMemoize, opGet, opBinGet, opLongBinGet:
-		return u.stepMemo(op)
-	case opProto:
-		version, err := u.uint(1)
-		if err == nil && version > newestProtocol {
-			err = u.fault(receivers.Unsupported, "a pickle of the protocol %d", version)
-		}
-		return err
-	case opFrame:
-		_, err := u.take(8) // how many bytes follow: the pickle is here in full
-		return err
+// newestProtocol is the newest version of pickles.
+const newestProtocol = 5
+
+func (u *Unpickler) version() *receivers.Error {
+	version, err := u.uint(1)
+	if err == nil && version > newestProtocol {
+		err = u.fault(receivers.Unsupported, "a pickle of the protocol %d", version)
 	}
-	return u.stepStack(op)
+	return err
 }
 
-// stepStack runs an instruction that puts values of the stack together.
-func (u *Unpickler) stepStack(op byte) *receivers.Error {
-	switch op {
-	case opMark:
-		u.marks = append(u.marks, uint32(len(u.stack)))
-	case opEmptyTuple:
-		return u.tuple(len(u.stack))
-	case opTuple1, opTuple2, opTuple3:
-		return u.tuple(len(u.stack) - int(op-opTuple1) - 1)
-	case opEmptyList:
-		return u.list(len(u.stack))
-	case opTuple, opList, opAppends, opPopMark:
-		from, err := u.unmark()
-		if err != nil {
-			return err
-		}
-		switch op {
-		case opTuple:
-			return u.tuple(from)
-		case opList:
-			return u.list(from)
-		case opAppends:
-			return u.appends(from)
-		}
-		u.stack = u.stack[:from]
-	case opAppend:
-		return u.appends(len(u.stack) - 1)
-	case opPop:
-		_, err := u.pop()
-		return err
-	case opDup:
-		v, err := u.pop()
-		if err == nil {
-			u.push(v)
-			u.push(v)
-		}
-		return err
-	default:
-		u.at--
-		return u.fault(receivers.Unsupported, "the instruction %02x, which makes no list, tuple, text or number", op)
-	}
+func (u *Unpickler) mark() *receivers.Error {
+	u.marks = append(u.marks, uint32(len(u.stack)))
 	return nil
 }
 
-// unmark returns where in the stack the innermost open list or tuple begins, and closes it.
-func (u *Unpickler) unmark() (int, *receivers.Error) {
-	n := len(u.marks)
-	if n == 0 {
-		return 0, errStack
+// marked is the instruction that hands the values of the innermost open list or tuple to do.
+func marked(do func(u *Unpickler, from int) *receivers.Error) instruction {
+	return func(u *Unpickler) *receivers.Error {
+		n := len(u.marks)
+		if n == 0 {
+			return errStack
+		}
+		from := int(u.marks[n-1])
+		u.marks = u.marks[:n-1]
+		return do(u, from)
 	}
-	from := int(u.marks[n-1])
-	u.marks = u.marks[:n-1]
-	return from, nil
+}
+
+// top is the instruction that hands the last n values to do.
+func top(n int, do func(u *Unpickler, from int) *receivers.Error) instruction {
+	return func(u *Unpickler) *receivers.Error { return do(u, len(u.stack)-n) }
 }
 
 // tuple makes a tuple of the stack's values from number from on.
@@ -134,59 +136,57 @@ func (u *Unpickler) appends(from int) *receivers.Error {
 	}
 	n := u.stack[from-1].n
 	u.lists[n] = append(u.lists[n], u.stack[from:]...)
+	return u.drop(from)
+}
+
+func (u *Unpickler) drop(from int) *receivers.Error {
+	if from < u.bottom() {
+		return errStack
+	}
 	u.stack = u.stack[:from]
 	return nil
 }
 
-// sized takes a text behind its length in n bytes.
-func (u *Unpickler) sized(n uint64) *receivers.Error {
-	size, err := u.uint(n)
-	if err != nil {
-		return err
-	}
-	at := u.at
-	if _, err := u.take(size); err != nil {
-		return err
-	}
-	u.push(value{kind: kindText, size: uint32(size), n: uint64(at)})
-	return nil
-}
-
-// stepMemo runs an instruction that remembers the top of the stack, or takes what is remembered.
-func (u *Unpickler) stepMemo(op byte) *receivers.Error {
-	i, err := uint64(len(u.memo)), (*receivers.Error)(nil)
-	switch op {
-	case opPut, opGet:
-		i, err = u.place()
-	case opBinPut, opBinGet:
-		i, err = u.uint(1)
-	case opLongBinPut, opLongBinGet:
-		i, err = u.uint(4)
-	}
-	if err != nil {
-		return err
-	}
-	if op == opGet || op == opBinGet || op == opLongBinGet {
-		if i >= uint64(len(u.memo)) {
-			return u.fault(receivers.Malformed, "nothing is remembered as %d", i)
+// put is the instruction that remembers the top of the stack as the number that of returns.
+func put(of func(*Unpickler) (uint64, *receivers.Error)) instruction {
+	return func(u *Unpickler) *receivers.Error {
+		i, err := of(u)
+		if err != nil {
+			return err
 		}
-		u.push(u.memo[i])
+		v, err := u.peek()
+		if err != nil {
+			return err
+		}
+		// A pickler counts from 0, so the number is no larger than the number of instructions.
+		if i > uint64(u.at) {
+			return u.fault(receivers.Limit, "something is to be remembered as %d", i)
+		}
+		for uint64(len(u.memo)) <= i {
+			u.memo = append(u.memo, value{})
+		}
+		u.memo[i] = v
 		return nil
 	}
-	v, err := u.pop()
-	if err != nil {
+}
+
+// get is the instruction that takes what is remembered as the number that of returns.
+func get(of func(*Unpickler) (uint64, *receivers.Error)) instruction {
+	return func(u *Unpickler) *receivers.Error {
+		i, err := of(u)
+		if err == nil && i >= uint64(len(u.memo)) {
+			err = u.fault(receivers.Malformed, "nothing is remembered as %d", i)
+		}
+		if err == nil {
+			u.push(u.memo[i])
+		}
 		return err
 	}
-	u.push(v)
-	// A pickler counts from 0, so the number is no larger than the number of instructions.
-	if i > uint64(u.at) {
-		return u.fault(receivers.Limit, "something is to be remembered as %d", i)
-	}
-	for uint64(len(u.memo)) <= i {
-		u.memo = append(u.memo, value{})
-	}
-	u.memo[i] = v
-	return nil
+}
+
+// number takes an unsigned number of n bytes.
+func number(n uint64) func(*Unpickler) (uint64, *receivers.Error) {
+	return func(u *Unpickler) (uint64, *receivers.Error) { return u.uint(n) }
 }
 
 // place takes a line with the number of something remembered.

@@ -71,6 +71,14 @@ var (
 
 func (u *Unpickler) push(v value) { u.stack = append(u.stack, v) }
 
+// pushed pushes v, unless err says that there is none.
+func (u *Unpickler) pushed(v value, err *receivers.Error) *receivers.Error {
+	if err == nil {
+		u.push(v)
+	}
+	return err
+}
+
 // bottom is how much of the stack belongs to open lists and tuples further out.
 func (u *Unpickler) bottom() int {
 	if n := len(u.marks); n > 0 {
@@ -79,14 +87,13 @@ func (u *Unpickler) bottom() int {
 	return 0
 }
 
-func (u *Unpickler) pop() (value, *receivers.Error) {
+// peek returns the top of the stack.
+func (u *Unpickler) peek() (value, *receivers.Error) {
 	n := len(u.stack)
 	if n <= u.bottom() {
 		return value{}, errStack
 	}
-	v := u.stack[n-1]
-	u.stack = u.stack[:n-1]
-	return v, nil
+	return u.stack[n-1], nil
 }
 
 // line takes the rest of a line of the pickle.
