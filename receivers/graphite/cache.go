@@ -6,15 +6,14 @@ import (
 )
 
 // A cache finds the series of a name by the bytes of the name. All connections and datagrams share
-// it. Senders repeat themselves, each in an order of its own, and each says which entry it found
-// last.
+// it. Senders repeat themselves, each in an order of its own: after the first name of a read, the
+// next ones are foreseen.
 //
 // A full cache is emptied; series are asked for again when they are needed.
 type cache struct {
 	successor.Cache[receivers.Series]
 	refs   int64 // entries that have a reference
 	absent int   // bytes of the other names, about
-	gen    uint64
 }
 
 const (
@@ -34,25 +33,7 @@ func newCache(most int) *cache {
 func (c *cache) clear() {
 	c.Clear()
 	c.refs, c.absent = 0, 0
-	c.gen++
 }
-
-// A cursor is where a sender is in the order of its names.
-type cursor struct {
-	last uint32 // the entry that was found last
-	gen  uint64 // of the cache
-}
-
-// begin makes the cache foresee what follows the sender's last name.
-func (c *cache) begin(at cursor) {
-	c.Lose()
-	if at.gen == c.gen && int(at.last) < c.Len() {
-		c.Found(at.last)
-	}
-}
-
-// end returns where the sender is now.
-func (c *cache) end() cursor { return cursor{c.Last(), c.gen} }
 
 // find returns where the values of a name go; nil: that is not known.
 func (c *cache) find(name []byte) *receivers.Series {

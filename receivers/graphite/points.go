@@ -29,7 +29,7 @@ func (c *source) addTo(q *receivers.Queue) {
 		c.generation = gen
 		k.clear()
 	}
-	k.begin(c.at)
+	k.Lose() // another sender's name was found last
 	for i := range c.points {
 		p := &c.points[i]
 		if p.Time < 2 || p.Time > c.latest {
@@ -46,7 +46,6 @@ func (c *source) addTo(q *receivers.Queue) {
 			c.Drop(e.Why, 1)
 		}
 	}
-	c.at = k.end()
 }
 
 // retryMalformed is how many seconds the values of a name that is wrong are dropped unread.
@@ -55,7 +54,7 @@ const retryMalformed = 60
 // addNews adds the points whose series have been asked for to q, and remembers the series.
 func (c *source) addNews(q *receivers.Queue) {
 	k := c.cache
-	k.begin(c.at)
+	k.Lose() // another sender's name was found last
 	for _, i := range c.unknown {
 		p := &c.points[i]
 		if _, asked := c.news.Index(string(p.Name)); !asked {
@@ -72,7 +71,6 @@ func (c *source) addNews(q *receivers.Queue) {
 			c.store(q, &x, p)
 		}
 	})
-	c.at = k.end()
 	c.Series.Store(k.refs)
 }
 

@@ -15,7 +15,6 @@ import (
 type source struct {
 	*server
 	host string // whom new series are counted against; empty: see marks
-	at   cursor
 
 	points  []Point
 	marks   []mark                           // of the senders of datagrams
