@@ -242,6 +242,15 @@ func TryAgain(w http.ResponseWriter, why string) {
 	http.Error(w, why+".", http.StatusServiceUnavailable)
 }
 
+// ClientHost returns the address of the client of a request, without its port.
+func ClientHost(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
 // A WholeBody is the body of a request that has been read into memory.
 type WholeBody struct {
 	bytes.Reader

@@ -58,6 +58,15 @@ func Finite(value float64) rra.Value {
 	return Reading(value)
 }
 
+// ReadingFor returns a value as a data source of a kind takes it. ok is false if the kind, COUNTER
+// or DERIVE, takes whole numbers only.
+func ReadingFor(kind rra.Kind, value float64) (v rra.Value, ok bool) {
+	if kind != rra.Counter && kind != rra.Derive || math.IsNaN(value) {
+		return Reading(value), true
+	}
+	return rra.Int(int64(value)), value == math.Trunc(value) && math.Abs(value) < 1<<63
+}
+
 // A Description is metadata of one path. A new path counts against its sender as a new series does.
 type Description struct {
 	core.PathMetadata

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 
 	"github.com/rondo-db/rondo/internal/text"
@@ -57,11 +56,7 @@ func fail(w http.ResponseWriter, r *http.Request, status int, what string) {
 // sourceOf returns where the lines of a request come from.
 func sourceOf(r *http.Request) (source, error) {
 	p := r.URL.Query()
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	src, database := source{sender: host}, p.Get("db")
+	src, database := source{sender: receivers.ClientHost(r)}, p.Get("db")
 	units := units1
 	if r.URL.Path == pathWrite2 {
 		database, units = p.Get("bucket"), units2

@@ -184,14 +184,10 @@ func (r *reader) add(ref core.Ref, kind rra.Kind, at rra.Time, v rra.Value) {
 
 // convert returns v for a data source of a kind. COUNTER and DERIVE take whole numbers only.
 func convert(kind rra.Kind, v rra.Value) (out rra.Value, ok bool) {
-	if v.Tag != rra.TagFloat || kind != rra.Counter && kind != rra.Derive {
+	if v.Tag != rra.TagFloat {
 		return v, true
 	}
-	f := math.Float64frombits(v.Bits)
-	if f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
-		return rra.Unknown, false
-	}
-	return rra.Int(int64(f)), true
+	return receivers.ReadingFor(kind, math.Float64frombits(v.Bits))
 }
 
 // tellText logs the first time that a field comes with a string. r.mu is held.

@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"context"
-	"math"
 	"slices"
 	"time"
 
@@ -135,14 +134,8 @@ func begun(s *series, r reading) bool {
 
 // put adds a sample to the batch.
 func (e *export) put(s *series, at rra.Time, v float64) {
-	switch whole := s.Kind == rra.Derive || s.Kind == rra.Counter; {
-	case math.IsNaN(v):
-		e.one[0] = rra.Unknown
-	case !whole:
-		e.one[0] = rra.Float(v)
-	case v == math.Trunc(v) && math.Abs(v) < 1<<63:
-		e.one[0] = rra.Int(int64(v))
-	default:
+	var ok bool
+	if e.one[0], ok = receivers.ReadingFor(s.Kind, v); !ok {
 		e.Drop(receivers.State, 1)
 		e.reject("a series takes whole numbers only", 1)
 		return

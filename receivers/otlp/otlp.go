@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"sync"
 
@@ -66,7 +65,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer release()
 		e := s.exports.Get().(*export)
 		defer s.exports.Put(e)
-		e.begin(ctx, client(r), s.cfg.Now())
+		e.begin(ctx, receivers.ClientHost(r), s.cfg.Now())
 		err = e.dec.request(whole)
 		if e.failed == nil {
 			e.flush()
@@ -95,13 +94,4 @@ func (s *server) refuse(w http.ResponseWriter, f form, err error) {
 		s.Drop(r.reason, 1)
 	}
 	f.status(w, r.status, r.what)
-}
-
-// client returns the address of a client.
-func client(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

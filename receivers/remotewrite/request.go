@@ -57,7 +57,7 @@ func (s *server) request(ctx context.Context, rw http.ResponseWriter, r *http.Re
 		asking, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(r.Context(), cancel)()
-		err = s.take(ctx, asking, w, clientOf(r))
+		err = s.take(ctx, asking, w, receivers.ClientHost(r))
 	}
 	if err != nil {
 		s.unread(rw, r, err)
@@ -112,14 +112,6 @@ func versionOf(r *http.Request) (version int, wrong string) {
 	return 0, "the content type " + strconv.QuoteToASCII(t) + " is not known: want application/x-protobuf, with proto=prometheus.WriteRequest or proto=" + message2
 }
 
-// clientOf returns the address of the client, whose allowance new series count against.
-func clientOf(r *http.Request) string {
-	if i := strings.LastIndexByte(r.RemoteAddr, ':'); i >= 0 {
-		return strings.Trim(r.RemoteAddr[:i], "[]")
-	}
-	return r.RemoteAddr
-}
-
 // bad answers a request that is not stored and must not be sent again.
 func (s *server) bad(rw http.ResponseWriter, r *http.Request, status int, why receivers.Reason, text string) {
 	s.Drop(why, 1)
@@ -128,7 +120,7 @@ func (s *server) bad(rw http.ResponseWriter, r *http.Request, status int, why re
 }
 
 func (s *server) warn(r *http.Request, text string) {
-	if ok, held := s.log.Allow(clientOf(r), s.cfg.Now()); ok {
+	if ok, held := s.log.Allow(receivers.ClientHost(r), s.cfg.Now()); ok {
 		s.cfg.Logger.Warn("remotewrite: not all is stored", "from", r.RemoteAddr, "why", text, "held_back_lines", held)
 	}
 }

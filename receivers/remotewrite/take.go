@@ -271,15 +271,11 @@ func (s *server) add(ctx context.Context, w *work, e *series, x *wireSample, cre
 			return wrongDuplicate
 		}
 	}
-	v := receivers.Reading(value)
-	switch {
-	case math.IsNaN(value):
-	case e.kind == rra.Counter || e.kind == rra.Derive:
-		if value != math.Trunc(value) || math.Abs(value) >= 1<<63 {
-			return wrongFraction
-		}
-		v = rra.Int(int64(value))
-	case e.state&zeroes != 0 && !late:
+	v, ok := receivers.ReadingFor(e.kind, value)
+	if !ok {
+		return wrongFraction
+	}
+	if e.state&zeroes != 0 && !late && !math.IsNaN(value) {
 		if x.start != 0 {
 			created = x.start
 		}
