@@ -43,19 +43,6 @@ const (
 	flagNoValue           = 1
 )
 
-// messages calls take for each message in the fields with a number, in order.
-func messages(r protobuf.Reader, number int, take func(protobuf.Reader) error) error {
-	for r.Next() {
-		if !r.Is(number, protowire.BytesType) {
-			continue
-		}
-		if m := r.Message("a message"); r.Err() == nil {
-			r.Fail(take(m))
-		}
-	}
-	return r.Err()
-}
-
 // request reads an ExportMetricsServiceRequest.
 func (d *decoder) request(b []byte) error {
 	return messages(protobuf.Reader{B: b}, 1, d.resourceMetrics)

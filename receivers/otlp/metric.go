@@ -1,6 +1,10 @@
 package otlp
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rondo-db/rondo/receivers/internal/protobuf"
+)
 
 // A mode is how the values of a series become samples.
 type mode uint8
@@ -45,3 +49,16 @@ const (
 	typeExponential metricType = 10
 	typeSummary     metricType = 11
 )
+
+// messages calls take for each message in the fields with a number, in order.
+func messages(r protobuf.Reader, number int, take func(protobuf.Reader) error) error {
+	for r.Next() {
+		if !r.Is(number, protowire.BytesType) {
+			continue
+		}
+		if m := r.Message("a message"); r.Err() == nil {
+			r.Fail(take(m))
+		}
+	}
+	return r.Err()
+}
