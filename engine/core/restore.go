@@ -209,8 +209,7 @@ func locked(dir string, o *Options, fn func() error) (err error) {
 	return fn()
 }
 
-// move gives a file or a folder another name, durably. moved is false if there is none of the name
-// from.
+// move gives a file or a folder another name, durably. moved is false if nothing has the name from.
 func move(from, to string) (moved bool, err error) {
 	if err := os.Rename(from, to); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -98,11 +98,7 @@ func (f *File) trim(name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	st, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	m, err := wholeMeta(file, st.Size())
+	m, err := checkLength(file)
 	if err != nil {
 		return err
 	}

@@ -148,16 +148,15 @@ func (f *File) checkFile() (size int64, err error) {
 	return st.Size(), err
 }
 
-// checkLength refuses a file that ends before its pages do. A transaction would make the file long
-// again, with holes where pages were; then the log, which still has what those pages held, would be
-// truncated.
-func checkLength(f *os.File) error {
+// checkLength refuses a file that ends before its pages do, and returns its meta page. A transaction
+// would make the file long again, with holes where pages were; then the log, which still has what
+// those pages held, would be truncated.
+func checkLength(f *os.File) (metaPage, error) {
 	st, err := f.Stat()
 	if err != nil {
-		return err
+		return metaPage{}, err
 	}
-	_, err = wholeMeta(f, st.Size())
-	return err
+	return wholeMeta(f, st.Size())
 }
 
 // checkBranches refuses a file whose pages lead in a circle, which bbolt would follow until its

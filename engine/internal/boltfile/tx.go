@@ -141,7 +141,7 @@ func (f *File) Update(bucket []byte, fn func(tx *Tx) error, conclude func(writte
 		return err
 	}
 	o := f.current.Load()
-	err := checkLength(o.file)
+	_, err := checkLength(o.file)
 	t := Tx{from: o, file: f}
 	if err == nil {
 		t.tx, err = f.begin(o, true)

@@ -10,7 +10,6 @@ package pending
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/memory"
 	"github.com/rondo-db/rondo/rra/rows"
@@ -212,15 +211,6 @@ func (r *Rows) Each(series, first, n int, fn func(Piece) bool) {
 		}
 		at = p.before
 	}
-}
-
-// Copy returns a copy in memory of its own, which needs no Free and to which no rows are added.
-func (r *Rows) Copy() *Rows {
-	c := &Rows{newest: slices.Clone(r.newest), bases: slices.Clone(r.bases), bytes: r.bytes, rows: r.rows}
-	for i, b := range r.chunks {
-		c.chunks = append(c.chunks, slices.Clone(b[:r.fill[i]]))
-	}
-	return c
 }
 
 // Free gives the chunks back to the pool and empties r.

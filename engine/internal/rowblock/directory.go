@@ -67,17 +67,12 @@ func (d *Directory) Slot(stream int, slot int64) *SubBlocks {
 	return &(*entries)[i]
 }
 
-// Of returns the blocks of all slots of a stream, in order. d may be nil.
-func (d *Directory) Of(stream int) []SubBlocks {
+// Between returns the blocks of the slots from to to, both included. d may be nil.
+func (d *Directory) Between(stream int, from, to int64) []SubBlocks {
 	if d == nil || stream >= len(d.Slots) {
 		return nil
 	}
-	return d.Slots[stream]
-}
-
-// Between returns the blocks of the slots from to to, both included. d may be nil.
-func (d *Directory) Between(stream int, from, to int64) []SubBlocks {
-	e := d.Of(stream)
+	e := d.Slots[stream]
 	i, _ := slices.BinarySearchFunc(e, from, compareSlot)
 	j, found := slices.BinarySearchFunc(e, to, compareSlot)
 	if found {
