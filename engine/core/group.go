@@ -255,11 +255,7 @@ func (g *group) idle() bool {
 // state returns a copy of the rra state at index i, except that it shares texts with the group. In
 // a class that is not tabular it shares the words too.
 func (g *group) state(i int) rra.State {
-	st := rra.State{W: g.loadWords(i, nil)}
-	if g.texts != nil {
-		st.Text = g.texts[i]
-	}
-	return st
+	return rra.State{W: g.loadWords(i, nil), Text: g.texts[i]}
 }
 
 // table returns the states of a group of a tabular class.

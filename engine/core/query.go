@@ -365,9 +365,7 @@ func (cat *catalogue) changedRecords(dst []placedRef, refs []Ref, records []*ser
 		}
 	}
 	cat.mu.RUnlock()
-	if !slices.IsSorted(refs) {
-		slices.SortFunc(dst, func(a, b placedRef) int { return cmp.Compare(a.ref, b.ref) })
-	}
+	slices.SortFunc(dst, func(a, b placedRef) int { return cmp.Compare(a.ref, b.ref) })
 	return dst
 }
 

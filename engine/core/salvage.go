@@ -182,7 +182,7 @@ const fileWork = fileDB + ".work"
 func salvageInto(ctx context.Context, from, to string, o Options, inPlace bool) (got Salvaged, err error) {
 	name := filepath.Join(to, fileWork)
 	defer func() { err = errors.Join(err, removeIf(name)) }()
-	x := &salvaging{dir: from, options: o, lost: make(map[groupID]bool), newest: make(map[Ref]int64), remade: make(map[Ref]string), left: make(map[Ref]bool)}
+	x := &salvaging{dir: from, options: o, lost: make(map[groupID]bool), classes: make(map[uint32]bool), newest: make(map[Ref]int64), remade: make(map[Ref]string), left: make(map[Ref]bool)}
 	if err := x.gather(name); err != nil {
 		return got, err
 	}
@@ -258,9 +258,6 @@ func (x *salvaging) unread(e *DamageError) {
 
 // lostClass notes that a class cannot be read, and returns one without groups in its place.
 func (x *salvaging) lostClass(id uint32) *class {
-	if x.classes == nil {
-		x.classes = make(map[uint32]bool)
-	}
 	x.classes[id] = true
 	x.doubt = fmt.Sprintf("class %d is lost", id)
 	x.lose("%s, and so are the series that have it", x.doubt)
