@@ -3,6 +3,9 @@ package copying
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 // The defaults of Options, and how much is copied at a time.
@@ -177,3 +181,54 @@ func (r *run) tell(change func(out *Result)) {
 	defer r.mu.Unlock()
 	change(&r.out)
 }
+
+// The times between attempts grow from firstPause to lastPause.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+// passing says whether a call that failed may succeed when it is made again.
+func passing(err error) bool {
+	for _, is := range []error{core.ErrUnavailable, core.ErrRetry, core.ErrFull, core.ErrMemory} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// again calls fn until it succeeds, fails for good, or has failed for longer than patience.
+func again(ctx context.Context, patience time.Duration, fn func() error) error {
+	began := time.Now()
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		err := fn()
+		if err == nil || ctx.Err() != nil || !passing(err) || time.Since(began) > patience {
+			return err
+		}
+		if err := sleep.For(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// A Digest stands for a set of things, in no order: it is the sum of the first 128 bits of the
+// SHA-256 of each. Equal sets have equal digests.
+type Digest [2]uint64
+
+// take adds a thing of a kind.
+func (d *Digest) take(kind string, b []byte) {
+	h := sha256.New()
+	_, _ = h.Write([]byte(kind + "\n")) // it never fails
+	_, _ = h.Write(b)
+	sum := h.Sum(nil)
+	d.Add(Digest{binary.BigEndian.Uint64(sum), binary.BigEndian.Uint64(sum[8:])})
+}
+
+// Add adds the things of another digest.
+func (d *Digest) Add(x Digest) {
+	d[0] += x[0]
+	d[1] += x[1]
+}
+
+func (d Digest) String() string { return fmt.Sprintf("%016x%016x", d[0], d[1]) }

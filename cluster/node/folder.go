@@ -119,3 +119,22 @@ func (f *Folder) Remove(partition int) error {
 	path := f.path(partition)
 	return errors.Join(os.RemoveAll(path), os.RemoveAll(path+suffixNew), os.RemoveAll(path+suffixOld))
 }
+
+// A database is a Replica that is a store of the engine.
+type database struct{ *core.Store }
+
+// Engine is as Replica has it.
+func (d *database) Engine() core.Engine { return d.Store }
+
+// Standing is as Replica has it.
+func (d *database) Standing() Standing {
+	st, _ := d.Store.Standing()
+	return Standing{
+		Leads: st.Role == core.Leader, Halted: st.Role == core.Halted, Err: st.Err,
+		Outdated: st.Role == core.Halted && newer(st.Err),
+		Position: st.Position, Newest: st.Newest, Checkpoint: d.Checkpointed(), Log: st.Log, Damaged: st.Damaged,
+	}
+}
+
+// newer reports whether err says that only a newer program can read what comes next.
+func newer(err error) bool { return errors.Is(err, core.ErrNewer) || errors.Is(err, wal.ErrNewer) }

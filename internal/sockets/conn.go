@@ -1,11 +1,15 @@
 package sockets
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/netip"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/foreign"
@@ -153,4 +157,136 @@ func (c *Conn) Write(p []byte) (int, error) {
 		err = ErrStalled
 	}
 	return n, err
+}
+
+// Local is the host of a connection to a unix socket, whose peer has no address.
+const Local = "unix"
+
+// Address returns the IP address of a peer. An IPv4 address is returned as one, even if the socket
+// is one for IPv6. The address is not valid if the peer has none, as on a unix socket.
+func Address(a net.Addr) netip.Addr {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
+}
+
+// Client returns the client that an address is counted as where clients have shares: the address
+// itself for IPv4, its network of 64 bits for IPv6, because one host usually has such a network to
+// itself.
+func Client(a netip.Addr) string {
+	a = a.Unmap().WithZone("")
+	if a.Is6() {
+		return netip.PrefixFrom(a, 64).Masked().String()
+	}
+	return a.String()
+}
+
+// ClientOf returns the client of a remote address with a port, as net/http has it. What is no such
+// address is its own client.
+func ClientOf(remote string) string {
+	a, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return remote
+	}
+	return Client(a.Addr())
+}
+
+// lastReadWait is how long more may arrive after reading has ended.
+const lastReadWait = 10 * time.Millisecond
+
+// ReadLast reads bytes that have arrived although reading has ended. If there are no bytes yet, it
+// waits for them for 10 ms. It returns os.ErrDeadlineExceeded if none have arrived by then.
+//
+// The first and the last read do not wait and need no deadline, because a busy machine may let one
+// pass before it reads.
+func (in *Input) ReadLast(p []byte) (int, error) {
+	n, err := in.readBy(p, time.Time{}, false)
+	if n > 0 || err != nil {
+		return n, err
+	}
+	n, err = in.readBy(p, time.Now().Add(lastReadWait), true)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	n, err = in.readBy(p, time.Time{}, false)
+	if n == 0 && err == nil {
+		err = os.ErrDeadlineExceeded
+	}
+	return n, err
+}
+
+// readBy reads with the deadline until; zero: none. It sets the deadline again if an interrupt has
+// overwritten it.
+func (in *Input) readBy(p []byte, until time.Time, wait bool) (n int, err error) {
+	for range 3 { // the server ends once, and another takes the place once
+		_ = in.conn.SetReadDeadline(until) // on an error the read fails too
+		n, err = in.Read(p, wait)
+		if !errors.Is(err, os.ErrDeadlineExceeded) || wait && !time.Now().Before(until) {
+			break
+		}
+	}
+	return n, err
+}
+
+const (
+	// The buffer of a stream of lines begins small, and grows when reads fill it.
+	firstLines = 4 << 10
+	lastLines  = 128 << 10
+	// endless is how many bytes of a line that is too long are skipped.
+	endless = 1 << 20
+)
+
+// ErrEndless is the error of ReadLines where a line does not end.
+var ErrEndless = errors.New("a line does not end")
+
+// ReadLines reads r to its end. It calls take with the whole lines that have arrived, each with its
+// line feed; the bytes are valid until take returns. It calls long with the beginning of a line
+// that is not finished and longer than most bytes, which must be less than 64 KiB, and skips the
+// line. rest is the length of what was read of an unfinished line. The error comes from r, or is
+// ErrEndless; it is not nil.
+func ReadLines(r io.Reader, most int, take, long func(text []byte)) (rest int, err error) {
+	buf := make([]byte, firstLines)
+	kept, skipped := 0, 0 // bytes of an unfinished line: in buf, or skipped
+	for {
+		n, err := r.Read(buf[kept:])
+		full := kept+n == len(buf)
+		text := buf[:kept+n]
+		if skipped > 0 {
+			_, after, ended := bytes.Cut(text, []byte{'\n'})
+			if skipped += len(text); skipped > endless && !ended {
+				return 0, ErrEndless
+			}
+			if text = after; ended {
+				skipped = 0
+			}
+		}
+		whole := bytes.LastIndexByte(text, '\n') + 1
+		if whole > 0 {
+			take(text[:whole])
+		}
+		left := text[whole:]
+		if len(left) > most {
+			long(left)
+			left, skipped = nil, len(left)
+		}
+		kept = copy(buf, left)
+		if err != nil {
+			return kept, err
+		}
+		if full && len(buf) < lastLines {
+			buf = append(make([]byte, 0, 2*len(buf)), buf...)
+			buf = buf[:cap(buf)]
+		}
+	}
+}
+
+// Traffic counts what arrives at sockets. The zero value is ready; it may be used concurrently.
+type Traffic struct {
+	Packets       atomic.Uint64 // datagrams; receivers of streams count their messages here
+	Bytes         atomic.Uint64 // bytes in them
+	KernelDropped atomic.Uint64 // datagrams lost because the socket's buffer was full
+	Connections   atomic.Int64  // connections that are open now
+	Refused       atomic.Uint64 // connections closed at once because all places were taken
+	Foreign       atomic.Uint64 // connections closed because they spoke HTTP or TLS
 }

@@ -1,8 +1,10 @@
 package charts
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A Series is a series that charts are made of.
@@ -79,3 +81,41 @@ func (s *Series) line(ds, label string) Line {
 
 // none stands for a limit that is not given.
 var none = math.NaN()
+
+// The colours that recipes name. Lines without a colour get the colours of palette in turn.
+const (
+	blue, green, orange, red  = "#3b78d8", "#3fa66b", "#f0a13a", "#d9534f"
+	purple, pink, teal, brown = "#8e63ce", "#d65fb8", "#2aa5a0", "#9c6b43"
+	gray, pale, olive, sky    = "#6b7280", "#c9d1d9", "#9aa83a", "#6fb7e8"
+)
+
+var palette = []string{blue, orange, green, red, purple, teal, pink, olive, sky, brown, gray, "#e8c547"}
+
+// natural compares texts as people sort them: numbers in them by their value.
+func natural(a, b string) int {
+	for a != "" && b != "" {
+		m, n := leading(a), leading(b)
+		if m > 0 && n > 0 {
+			x, y := strings.TrimLeft(a[:m], "0"), strings.TrimLeft(b[:n], "0")
+			if c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y), cmp.Compare(m, n)); c != 0 {
+				return c
+			}
+			a, b = a[m:], b[n:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// leading returns how many digits a text begins with.
+func leading(s string) int {
+	n := 0
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	return n
+}

@@ -4,8 +4,13 @@ package graphdata
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"image/color"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -178,4 +183,193 @@ func (p *Program) defined(e element) {
 		p.names[e.name] = len(p.elems)
 	}
 	p.elems = append(p.elems, e)
+}
+
+// Marks returns the lines that draw and print, in order, with the texts that they write. Base, 1000
+// or 1024, scales SI prefixes. Call it after Run.
+func (p *Program) Marks(base int) ([]Mark, error) {
+	p.marked = true
+	return p.texts(base, p.print)
+}
+
+// texts returns the marks with the texts that print makes of those with a number.
+func (p *Program) texts(base int, print func(x *printed, text string, s *printing) (string, error)) ([]Mark, error) {
+	s := printing{at: p.options.Now, scale: scale{base: base}}
+	out := make([]Mark, 0, len(p.marks))
+	for i := range p.marks {
+		m := p.marks[i].Mark
+		if x := p.marks[i].printed; x != nil {
+			if e := &p.elems[x.of]; e.kind == VDEF {
+				s.at = time.Unix(e.at, 0).In(p.options.Now.Location())
+			}
+			var err error
+			if m.Text, err = print(x, m.Text, &s); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// A printing is the state that a line that prints leaves to the next one.
+type printing struct {
+	scale scale
+	at    time.Time // the time of the last VDEF, which columns print too; at first the present
+}
+
+// print returns the text that PRINT or GPRINT prints by the format text.
+func (p *Program) print(x *printed, text string, s *printing) (string, error) {
+	e := &p.elems[x.of]
+	if x.time {
+		if e.kind == VDEF && !e.timed {
+			return "", nil
+		}
+		return cut(p.options.Names.Strftime(text, s.at), maxPrinted), nil
+	}
+	f, ok := parseFormat(text)
+	if !ok {
+		return "", fmt.Errorf("bad format for PRINT in \"%s'", text)
+	}
+	v, prefix := s.scale.of(f.prefix, p.printedValue(x))
+	return cut(string(f.append(nil, v, prefix)), maxPrinted), nil
+}
+
+// printedValue returns the number that PRINT or GPRINT prints.
+func (p *Program) printedValue(x *printed) float64 {
+	e := &p.elems[x.of]
+	if e.kind == VDEF {
+		return e.series.Values[0]
+	}
+	return consolidated(e.series, x.cf)
+}
+
+// consolidated reduces the finite values of a column to one number.
+func consolidated(c rpn.Series, cf rra.CF) float64 {
+	f := fold{cf: cf}
+	for _, v := range c.Values {
+		if !math.IsInf(v, 0) {
+			f.add(v)
+		}
+	}
+	return f.result()
+}
+
+// ErrDuration is the error for a format that no duration can be printed with.
+var ErrDuration = errors.New("Wrong duration format")
+
+// maxGPRINT is how many bytes of what GPRINT prints are kept.
+const maxGPRINT = 197
+
+// Written returns what the lines that draw and print write into a graph, in their order, after Run.
+// It differs from [Program.Marks] as rrdtool's graph differs from its xport: numbers have the
+// digits of C's printf, valstrftime and valstrfduration hold, and base, 1000 or 1024, scales SI
+// prefixes. After Marks a %S is a %s: rrdtool, too, forgets the difference when it has printed
+// once.
+func (p *Program) Written(base int) ([]Mark, error) {
+	out, err := p.texts(base, p.write)
+	for i := range out {
+		if out[i].Kind == GPRINT {
+			out[i].Text = cut(out[i].Text, maxGPRINT)
+		}
+	}
+	return out, err
+}
+
+// write returns what PRINT or GPRINT writes into a graph.
+func (p *Program) write(x *printed, text string, s *printing) (string, error) {
+	names, e := p.options.Names, &p.elems[x.of]
+	switch {
+	case x.time && e.kind == VDEF && !e.timed:
+		return dashesOf(text), nil
+	case x.time:
+		return names.Strftime(text, s.at), nil
+	case x.formatter == "timestamp":
+		return names.FormatTimestamp(text, p.printedValue(x)), nil
+	case x.formatter == "duration":
+		out, ok := FormatDuration(text, p.printedValue(x), p.options.Point)
+		if !ok {
+			return "", ErrDuration
+		}
+		return out, nil
+	}
+	f, ok := ParseCFormat(text, true)
+	if !ok {
+		return "", BadFormat(strings.Replace(text, "%S", "%s", 1), true) // rrdtool has written it over
+	}
+	if p.marked && f.prefix == 'S' {
+		f.prefix = 's'
+	}
+	v, prefix := s.scale.of(f.prefix, p.printedValue(x))
+	return string(f.Append(nil, v, prefix, p.options.Point)), nil
+}
+
+// BadFormat returns the error for a format that no number can be printed with. prefixed is the
+// argument of [ParseCFormat].
+func BadFormat(text string, prefixed bool) error {
+	const number, end = `^(?:[^%]+|%%)*%[-+ 0#]?[0-9]*(?:[.][0-9]+)?l[eEfFgG](?:[^%]+|%%)*`, `$`
+	var prefix strings.Builder
+	if prefixed {
+		prefix.WriteString(`(?:%[sS])?(?:[^%]+|%%)*`)
+	}
+	return fmt.Errorf("invalid format string '%s' (should match '%s')", text, number+prefix.String()+end)
+}
+
+// A Drawing is how LINE, AREA, TICK, HRULE or VRULE draws.
+type Drawing struct {
+	Variable int           // what is drawn, for Program.Series; -1: Value
+	Value    float64       // a number that stands in the line itself
+	Colors   []color.NRGBA // one; of an AREA with a gradient two; none: nothing is drawn
+	Width    float64       // of LINE in pixels
+	Dashes   []float64     // lengths in pixels, drawn and not drawn in turn; none: a whole line
+	Offset   float64       // of the dashes, in pixels
+
+	Stack     bool // on what stands before it
+	SkipScale bool // it does not count for the limits
+
+	GradHeight float64 // of AREA: over how many pixels the colour changes
+	Fraction   float64 // of TICK: how much of the height is drawn
+}
+
+// defaultGradHeight is the height of a gradient, in pixels, where none is given.
+const defaultGradHeight = 50
+
+// ParseColor reads RGB, RGBA, RRGGBB or RRGGBBAA in hexadecimal digits.
+func ParseColor(text string) (c color.NRGBA, ok bool) {
+	switch len(text) {
+	case 3, 4:
+		long := make([]byte, 0, 8)
+		for i := range len(text) {
+			long = append(long, text[i], text[i])
+		}
+		text = string(long)
+	case 6, 8:
+	default:
+		return c, false
+	}
+	if len(text) == 6 {
+		text += "ff"
+	}
+	n, err := strconv.ParseUint(text, 16, 32)
+	return color.NRGBA{R: uint8(n >> 24), G: uint8(n >> 16), B: uint8(n >> 8), A: uint8(n)}, err == nil
+}
+
+// dashLengths returns the lengths in an argument, which are drawn and left out in turn: numbers
+// with commas between them. An odd number of lengths is gone through twice, so that each is drawn
+// once and left out once.
+func dashLengths(text string) (lengths []float64, err error) {
+	for {
+		v, n := rpn.ScanNumber(text)
+		if n == 0 {
+			return nil, fmt.Errorf("Could not parse number: %s", text)
+		}
+		lengths = append(lengths, v)
+		if text = text[n:]; text == "" {
+			return lengths, nil
+		}
+		if text[0] != ',' {
+			return nil, fmt.Errorf("expected a ',' at : %s", text)
+		}
+		text = text[1:]
+	}
 }

@@ -3,11 +3,16 @@ package collectd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // Protocol is collectd's binary network protocol.
@@ -171,4 +176,111 @@ func (s *server) reload() {
 		s.dec.Users = s.set.users.users
 		s.cfg.Logger.Info("users file read again", "file", s.set.users.name, "users", s.dec.Users.Len())
 	}
+}
+
+// A server is the receiver. Only the goroutine of Serve uses it, except for the counters.
+type server struct {
+	receivers.Counters
+	*sockets.UDP
+	cfg   receivers.Config
+	sink  receivers.Sink
+	set   settings
+	queue *receivers.Queue
+	dec   Decoder
+	cache *cache
+	asks  *receivers.Resolver
+	news  receivers.Newcomers[string, ValueList]
+
+	now     time.Time // when the last Read returned
+	tick    uint32    // of now
+	latest  int64     // second beyond which a sample is of the future
+	from    int       // the datagram being read
+	values  [maxSources]rra.Value
+	weak    bool      // the datagram being read holds something not well enough protected
+	checked time.Time // when the users file was looked at
+	noted   int64     // minute of the last notification
+	notes   int       // logged in it
+
+	lines loglimit.Limit[string]
+}
+
+// add adds v to the queue as a sample. It rounds the time to whole seconds, as collectd's rrdtool
+// plugin does, so that the rows are those that the plugin makes.
+func (s *server) add(ref core.Ref, v *ValueList) {
+	for i := range v.Kinds {
+		s.values[i] = v.Value(i)
+	}
+	s.queue.Add(ref, rra.Seconds(v.Time.Seconds()), s.values[:len(v.Kinds)])
+}
+
+// Drop counts one value list or notification that is left out: see Handler.
+func (s *server) Drop(r receivers.Reason) {
+	s.Counters.Drop(r, 1)
+	s.weak = s.weak || r == receivers.Auth
+}
+
+var (
+	flagGroup = receivers.Flag{
+		Name: "collectd-group", Repeat: true,
+		Usage: "multicast `group[%interface]` to join, or default for collectd's own",
+	}
+	flagLevel = receivers.Flag{
+		Name: "collectd-security-level", Default: "none",
+		Usage: "least protection of what is taken, a `level`: none, sign or encrypt",
+	}
+	flagAuthFile = receivers.Flag{
+		Name: "collectd-auth-file", File: true,
+		Usage: "`file` of users, a line each, as name: password; read again when it changes",
+	}
+	flagTypesDB = receivers.Flag{
+		Name: "collectd-typesdb", Repeat: true, File: true,
+		Usage: "types.db `file` beside collectd 5.12's own types, which are built in",
+	}
+)
+
+// The groups that collectd's network plugin knows.
+const (
+	group4 = "239.192.74.66"
+	group6 = "ff18::efc0:4a42"
+)
+
+// settings are the values of the protocol's flags.
+type settings struct {
+	level  Level
+	users  *authFile // nil: none
+	types  Types
+	groups []string
+}
+
+func configure(cfg receivers.Config) (settings, error) {
+	cfg = cfg.WithDefaults()
+	s := settings{types: StandardTypes()}
+	var err error
+	if s.level, err = ParseLevel(cfg.Option(flagLevel)); err != nil {
+		return s, flagLevel.Wrong(err)
+	}
+	if name := cfg.Option(flagAuthFile); name != "" {
+		if s.users, err = openAuthFile(name); err != nil {
+			return s, flagAuthFile.Wrong(err)
+		}
+	}
+	if s.level != None && s.users == nil {
+		return s, fmt.Errorf("--%s %s needs --%s", flagLevel.Name, s.level, flagAuthFile.Name)
+	}
+	for _, name := range cfg.OptionValues(flagTypesDB) {
+		if err := s.types.Add(name, func(err error) { cfg.Logger.Warn("types.db line left out", "err", err) }); err != nil {
+			return s, flagTypesDB.Wrong(err)
+		}
+	}
+	for _, g := range cfg.OptionValues(flagGroup) {
+		if g != "default" {
+			s.groups = append(s.groups, g)
+			continue
+		}
+		if host, _, _ := net.SplitHostPort(cfg.Address); !strings.Contains(host, ".") {
+			s.groups = append(s.groups, group6)
+		}
+		s.groups = append(s.groups, group4)
+	}
+	return s, nil
 }

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/coord"
 	"github.com/rondo-db/rondo/cluster/copying"
+	"github.com/rondo-db/rondo/cluster/detour"
 	"github.com/rondo-db/rondo/engine/core"
 )
 
@@ -162,3 +164,18 @@ func others(ctx context.Context, e core.Engine) (n int64, path string, err error
 }
 
 func own(path string) bool { return strings.HasPrefix(path, OwnFolder+"/") }
+
+// openDetour opens the way of samples whose senders get no answer.
+func (m *Member) openDetour() (err error) {
+	if left, _ := os.ReadDir(m.o.SpoolDir); m.o.Spool == 0 && len(left) > 0 {
+		m.o.Logger.Warn("--spool is 0: what an earlier start has kept is not delivered", "dir", m.o.SpoolDir)
+	}
+	m.detour, err = detour.New(m.router, m.node, detour.Options{Dir: m.o.SpoolDir, Bytes: m.o.Spool, Logger: m.o.Logger})
+	if err != nil {
+		return fmt.Errorf("--spool: %w", err)
+	}
+	return nil
+}
+
+// Detour returns all partitions as an engine for samples whose senders get no answer.
+func (m *Member) Detour() *detour.Detour { return m.detour }

@@ -2,6 +2,7 @@ package about
 
 import (
 	"fmt"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -60,4 +61,47 @@ func buildDate(p *cli.Process) (time.Time, error) {
 		return time.Time{}, nil // not recorded
 	}
 	return t, nil
+}
+
+// NewHelp returns the command help, which refuses unknown commands.
+func NewHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Say how a command is used",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var names []cobra.Completion
+			if at, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, c := range at.Commands() {
+					if c.IsAvailableCommand() {
+						names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 && at.HasSubCommands() {
+				err = cli.UnknownCommand(at, rest[0])
+			}
+			if err != nil {
+				return &cli.UsageError{Err: err, Help: "rondo help"}
+			}
+			at.InitDefaultHelpFlag()
+			return at.Help()
+		},
+	}
+}
+
+func NewVersion(c *cli.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cli.Takes(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			b := cli.ThisBuild()
+			_, err := fmt.Fprintf(c.Stdout, "rondo %s %s %s/%s%s\n", b.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, b.More())
+			return err
+		},
+	}
 }

@@ -6,12 +6,14 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cmd/serve"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/internal/natsconn"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
@@ -116,4 +118,30 @@ func (p *policy) origin(name string, named bool) string {
 		return p.File
 	}
 	return "default"
+}
+
+// misspelt returns a warning if the first part of a rule's path resembles the prefix of a protocol
+// without being one, and otherwise "". Paths of rrdcached's clients may begin with anything, and
+// short words like mongo, mon and rrd are plausible there. So a prefix of four letters counts as
+// misspelt only if nothing but its capitals are wrong.
+func misspelt(path string, protocols []server.Receiver) string {
+	first, _, _ := strings.Cut(path, "/")
+	if first == "" || strings.ContainsAny(first, "*?") {
+		return ""
+	}
+	similar := ""
+	for _, r := range protocols {
+		prefix := r.Protocol.PathPrefix()
+		limit := max(0, len(prefix)-4) / 2
+		switch {
+		case prefix == first:
+			return ""
+		case cli.Distance(strings.ToLower(first), prefix, limit) <= limit:
+			similar = prefix
+		}
+	}
+	if similar == "" {
+		return ""
+	}
+	return fmt.Sprintf("no receiver makes paths that begin with %s/: did you mean %s/?", first, similar)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -94,4 +95,58 @@ func salvagedRows(w *table.Writer, got core.Salvaged) {
 	for _, text := range got.Lost {
 		w.Row("lost", text)
 	}
+}
+
+func NewCompact(c *cli.Factory) *cobra.Command {
+	return cli.Printing(&cobra.Command{
+		Use:   "compact",
+		Short: "Give free space in the database's file back to the file system",
+		Long: `Make the database's file as small as what it holds, and print its size before and after, in bytes, and the
+seconds that it took.
+
+Space of dropped series and of old rows is used again for new ones, but the file stays as large as it once was. compact
+copies the database into a second file beside it, rondo.bolt.compacting, which then takes its place. No server may run; a
+server compacts its database when it starts, if more than half of the file is free. The disk needs room for both files: if
+it is too small, the command refuses and says how much is missing. A command that is killed leaves the database as it was,
+and the next start removes the half-made copy.
+
+rondo stats tells database_bytes and database_free_bytes.`,
+		Args: cli.Takes(0, 0),
+	}, table.Formats, func(ctx context.Context, format string, _ []string) error {
+		t, err := here(c, "compact")
+		if err != nil {
+			return err
+		}
+		done, err := core.Compact(ctx, t.DB, core.Options{})
+		if err != nil {
+			return err
+		}
+		w := table.New(c.Stdout, format, "before", "after", "seconds")
+		w.Row(done.Before, done.After, done.Took.Round(time.Millisecond).Seconds())
+		return w.Close()
+	})
+}
+
+func NewSalvage(c *cli.Factory) *cobra.Command {
+	return cli.Printing(&cobra.Command{
+		Use:   "salvage OLD NEW",
+		Short: "Copy what can be read of a damaged database into a new one",
+		Long: `Copy every series that can be read of the database in the folder OLD, and of its log, with rows, state, labels, metadata and notes, into
+a new database in the folder NEW, which must be empty or not there yet. OLD stays as it is. Rows that cannot be read are unknown in NEW.
+A series whose state cannot be read begins at the end of its newest stored row. The log is replayed up to the first record that cannot
+be read, or that may mean another series because the series it meant is lost. It prints how many series were copied, and a line for
+whatever was left out. No server may run on OLD.`,
+		Args: cli.Takes(2, 2),
+	}, table.Formats, func(ctx context.Context, format string, args []string) error {
+		if !backend.IsDatabase(args[0]) {
+			return fmt.Errorf("there is no database in %s", args[0])
+		}
+		got, err := core.Salvage(ctx, args[0], args[1], core.Options{})
+		if err != nil {
+			return err
+		}
+		w := table.New(c.Stdout, format, "what", "details")
+		salvagedRows(w, got)
+		return w.Close()
+	})
 }

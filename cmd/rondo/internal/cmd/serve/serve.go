@@ -11,7 +11,9 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,8 +28,20 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/natsconn"
+	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/collectd"
+	"github.com/rondo-db/rondo/receivers/gmetric"
+	"github.com/rondo-db/rondo/receivers/graphite"
+	"github.com/rondo-db/rondo/receivers/influx"
+	"github.com/rondo-db/rondo/receivers/mono"
+	"github.com/rondo-db/rondo/receivers/otlp"
+	"github.com/rondo-db/rondo/receivers/remotewrite"
+	"github.com/rondo-db/rondo/receivers/rrdd"
 	"github.com/rondo-db/rondo/receivers/sink"
+	"github.com/rondo-db/rondo/receivers/smon"
+	"github.com/rondo-db/rondo/receivers/statsd"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -370,3 +384,74 @@ func (s *Settings) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 // records from the servers of NATS, which is garbage that a store alone does not make: with 50 it
 // took a seventh more processor time, and an eighth less memory.
 const nodeCollects = 150
+
+// logger returns the log of the server.
+func (s *Settings) logger() *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(s.level)) // the flag has no others
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: shorten}
+	if s.json {
+		return slog.New(slog.NewJSONHandler(s.Stderr, o))
+	}
+	return slog.New(slog.NewTextHandler(s.Stderr, o))
+}
+
+// maxLogged bounds one value in a log line, in bytes, because any sender can choose names and
+// texts.
+const maxLogged = 1024
+
+// shorten cuts a long value of a log line.
+func shorten(_ []string, a slog.Attr) slog.Attr {
+	text := ""
+	switch v := a.Value; v.Kind() {
+	case slog.KindString:
+		text = v.String()
+	case slog.KindAny:
+		if err, ok := v.Any().(error); ok {
+			text = err.Error()
+		}
+	}
+	if len(text) > maxLogged {
+		a.Value = slog.StringValue(strings.ToValidUTF8(text[:maxLogged], "") + "…")
+	}
+	return a
+}
+
+// Protocols are all protocols that rondo serve can receive.
+var Protocols = []receivers.Protocol{
+	collectd.Protocol,
+	gmetric.Protocol,
+	graphite.Protocol,
+	graphite.Pickle,
+	influx.Protocol,
+	influx.HTTP,
+	mono.Protocol,
+	remotewrite.Protocol,
+	otlp.Protocol,
+	rrdd.Protocol,
+	smon.Protocol,
+	statsd.Protocol,
+}
+
+// valueOf returns the value of a flag as the command line takes it.
+func valueOf(f *pflag.Flag) string {
+	if v, ok := f.Value.(pflag.SliceValue); ok {
+		return strings.Join(v.GetSlice(), " ")
+	}
+	return f.Value.String()
+}
+
+// ShownValue returns the value of a flag for output and log, without secrets that it may have.
+func ShownValue(f *pflag.Flag) string {
+	switch f.Name {
+	case "cluster":
+		return natsconn.Redacted(valueOf(f))
+	case "alertmanager", "alert-webhook":
+		all := slices.Clone(f.Value.(pflag.SliceValue).GetSlice())
+		for i, a := range all {
+			all[i] = alerts.Redacted(a)
+		}
+		return strings.Join(all, " ")
+	}
+	return valueOf(f)
+}

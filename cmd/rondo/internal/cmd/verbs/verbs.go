@@ -4,6 +4,7 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -158,3 +160,112 @@ func completeVerb(c *cli.Factory, verb string) cobra.CompletionFunc {
 		return c.CompleteSeries(cmd, args, word)
 	}
 }
+
+// ofOne are the verbs whose first argument is a series that there is.
+var ofOne = []string{"fetch", "first", "last", "lastupdate", "info", "dump", "update", "updatev", "tune", "alter", "resize"}
+
+// hint prints, behind rrdtool's message of a verb that failed, what rondo has to say about it. If
+// that cannot be printed, the message before it says what is wrong.
+func hint(ctx context.Context, c *cli.Factory, verb string, args []string) {
+	names, owed := rrdtool.Positional(verb, args)
+	switch {
+	case verb == "list" && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--json") || a == "-o" }):
+		_, _ = fmt.Fprintln(c.Stderr, "list prints names as rrdtool does; rondo query -o json and the RPC's List answer in JSON")
+	case !slices.Contains(ofOne, verb) || owed || len(names) == 0:
+	case verb == "fetch" && len(names) == 1:
+		_, _ = fmt.Fprintf(c.Stderr, "name the function of the rows, too: rondo fetch %s AVERAGE, or MIN, MAX, LAST; rondo show %[1]s prints the newest\n", cli.Quoted(names[0]))
+	default:
+		nameLike(ctx, c, names[0], args)
+	}
+}
+
+// nameLike prints, behind rrdtool's message of a verb that failed, which series may have been
+// meant. It prints nothing if the series exists, or if the arguments or the environment name a
+// daemon of another database.
+func nameLike(ctx context.Context, c *cli.Factory, name string, args []string) {
+	daemon := func(arg string) bool { return strings.HasPrefix(arg, "-d") || strings.HasPrefix(arg, "--d") }
+	if c.Getenv("RRDCACHED_ADDRESS") != "" || slices.ContainsFunc(args, daemon) {
+		return
+	}
+	if _, err := os.Stat(name); err == nil {
+		return
+	}
+	o, err := c.Target().Must(ctx, core.Options{ReadOnly: true})
+	if err != nil {
+		return // the verb has said so
+	}
+	defer func() { _ = o.Close() }() // nothing was written
+	if p, err := cli.NewPicker(c, o); err == nil {
+		if _, err = p.One(ctx, name); errors.Is(err, core.ErrNotFound) {
+			_, _ = fmt.Fprintln(c.Stderr, err) // the message before it says what is wrong
+		}
+	}
+}
+
+const pipeHelp = `Run commands from standard input, one a line, for a program that reads the answers: numbers in full,
+and every answer with its length before it. contrib/ has what speaks it, docs/clients.md what is said.
+
+Without a server it ends when nothing was asked for a while, so that others come to the database.`
+
+// NewPipe returns the command rondo pipe, which runs commands for a program.
+func NewPipe(c *cli.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "pipe [FOLDER]",
+		Short: "Run commands from standard input, for programs",
+		Long:  pipeHelp,
+		Args:  cli.Takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t := c.Target()
+			t.Strict, t.Notice = true, nil
+			return cli.ExitCode(RunPipe(cmd.Context(), c.Process, t, strings.Join(args, ""), backend.FramedPipe))
+		},
+	}
+}
+
+// Run runs one of rrdtool's verbs, or a session of them ("-"), and returns its exit code. With
+// plain, a verb prints what rrdtool prints and nothing else.
+func Run(ctx context.Context, p *cli.Process, t backend.Target, args []string, plain bool) int {
+	if plain {
+		t.Notice = nil
+	}
+	if len(args) > 0 && args[0] == "-" && len(args) <= 2 {
+		kind := backend.OwnPipe
+		if plain {
+			kind = backend.PlainPipe
+		}
+		return RunPipe(ctx, p, t, strings.Join(args[1:], ""), kind)
+	}
+	code, err := backend.Run(ctx, callOf(p, plain), t, args)
+	return endOf(p, code, err)
+}
+
+// RunPipe runs commands from standard input. folder is the folder in which the session begins;
+// empty means the working folder.
+func RunPipe(ctx context.Context, p *cli.Process, t backend.Target, folder string, kind backend.PipeKind) int {
+	cli.CollectGarbage(cli.SteadilyCollects)
+	call := callOf(p, kind != backend.OwnPipe)
+	call.Folder = folder
+	code, err := backend.Pipe(ctx, call, t, kind)
+	return endOf(p, code, err)
+}
+
+// callOf returns the Call of a command for a backend.
+func callOf(p *cli.Process, plain bool) *backend.Call {
+	return &backend.Call{
+		Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr, LookupEnv: p.LookupEnv, Now: p.Now,
+		Plain: plain, Base: p.Base(), HidesFiles: p.HidesFiles(),
+	}
+}
+
+// endOf returns the exit code of a command that a backend has run, and prints the error.
+func endOf(p *cli.Process, code int, err error) int {
+	if err != nil {
+		p.ReportError(err)
+		return 1
+	}
+	return code
+}
+
+// isHelp reports whether the arguments of a verb ask for its help. No verb accepts -h as its only
+// argument.
+func isHelp(args []string) bool { return len(args) == 1 && (args[0] == "--help" || args[0] == "-h") }
