@@ -9,6 +9,7 @@ import { bindKeys, pageKeys, showHelp } from './keys.js';
 import { routes } from './pages.js';
 import { problem } from './problem.js';
 import { startSearch } from './search.js';
+import { unstyle } from './styles.js';
 import { setTheme, theme } from './theme.js';
 
 const root = document.getElementById('page');
@@ -67,6 +68,7 @@ function leave() {
   shown.controller.abort();
   shown.end?.();
   shown = null;
+  unstyle();
 }
 
 function say(text) {

@@ -59,3 +59,24 @@ func TestPagesAreQuiet(t *testing.T) {
 		})
 	}
 }
+
+// TestSheetsEndWithTheirPage goes from page to page by links, and back: only the sheet of the page
+// that is shown is in force.
+func TestSheetsEndWithTheirPage(t *testing.T) {
+	x := newTab(t, hosting(t).url)
+	x.open("/status")
+	const sheets = `[...document.styleSheets].filter((s) => !s.disabled && s.href.includes('/pages/')).map((s) => s.href.split('/').pop()).join()`
+	for _, step := range []struct {
+		move func()
+		want string
+	}{
+		{func() {}, "status.css"},
+		{func() { x.click(`#nav a[href="/"]`) }, "home.css"},
+		{func() { x.click(`#nav a[href="/alerts"]`) }, "alerts.css"},
+		{func() { eval[bool](x, "history.back() === undefined") }, "home.css"},
+		{func() { eval[bool](x, "history.back() === undefined") }, "status.css"},
+	} {
+		step.move()
+		x.wait("the sheet in force is "+step.want, sheets+" === '"+step.want+"'")
+	}
+}
