@@ -200,7 +200,8 @@ type queue struct {
 
 	mu      sync.Mutex // guards what follows; taken last and alone
 	tickets []*Ticket
-	fewer   chan struct{} // closed when tickets is empty, or half of maxQueued is free; nil: nobody waits
+	// closed when tickets is empty, or half of maxQueued is free; nil: nobody waits
+	fewer chan struct{}
 }
 
 // push adds a ticket at the end.
@@ -253,7 +254,8 @@ func (q *queue) len() int {
 
 // awaitEmpty waits until no record is on its way to the disk.
 func (q *queue) awaitEmpty() {
-	_ = q.await(context.Background(), func() bool { return len(q.tickets) == 0 }) // its context does not end
+	empty := func() bool { return len(q.tickets) == 0 }
+	_ = q.await(context.Background(), empty) // the context does not end
 }
 
 // awaitRoom waits until the queue has room. The error is ctx's.

@@ -148,9 +148,9 @@ func (f *File) checkFile() (size int64, err error) {
 	return st.Size(), err
 }
 
-// checkLength refuses a file that ends before its pages do, and returns its meta page. A transaction
-// would make the file long again, with holes where pages were; then the log, which still has what
-// those pages held, would be truncated.
+// checkLength refuses a file that ends before its pages do, and returns its meta page. If it were
+// opened, a transaction would make the file long again, with holes where pages were; then the log,
+// which still has what those pages held, would be truncated.
 func checkLength(f *os.File) (metaPage, error) {
 	st, err := f.Stat()
 	if err != nil {
