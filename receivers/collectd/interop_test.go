@@ -259,7 +259,7 @@ func compareFiles(t *testing.T, dir string, rec *receivertest.Recorder) {
 		want := map[string]string{"step": fmt.Sprint(d.Step)}
 		for _, ds := range d.Sources {
 			at := "ds[" + ds.Name + "]."
-			want[at+"type"] = fmt.Sprintf("%q", kindNames[ds.Kind])
+			want[at+"type"] = fmt.Sprintf("%q", ds.Kind)
 			want[at+"minimal_heartbeat"] = fmt.Sprint(ds.Heartbeat)
 			want[at+"min"] = number10(ds.Min)
 			want[at+"max"] = number10(ds.Max)
