@@ -82,7 +82,9 @@ func (s *Store) submit(ctx context.Context, b *Batch, t *Ticket, update bool) er
 	s.appender.ready(t)
 	t.began, t.batch, t.number, t.update = began, b, NumberOf(ctx), update
 	err := s.appender.begin(t)
-	t.pending = err == nil
+	if err != nil { // else t may be in other hands by now
+		t.pending = false
+	}
 	return err
 }
 

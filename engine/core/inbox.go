@@ -108,8 +108,11 @@ func (in *inbox) finish() error {
 	in.changed.Broadcast()
 	<-in.ended
 	in.s.appender.drain()
-	if in.err != nil {
-		return in.err
+	in.mu.Lock() // the context may end just now
+	err := in.err
+	in.mu.Unlock()
+	if err != nil {
+		return err
 	}
 	if e := in.s.loader.failure.Load(); e != nil {
 		return *e
