@@ -404,9 +404,7 @@ func (s *SharedQueue) Do(f func(q *Queue)) {
 	if s.done {
 		return
 	}
-	if s.q.Stale() {
-		s.generation.Add(1)
-	}
+	s.refresh()
 	s.q.ready()
 	f(s.q)
 	s.q.Flush()
@@ -414,7 +412,20 @@ func (s *SharedQueue) Do(f func(q *Queue)) {
 
 // Generation returns a number that changes when the sink has refused a reference, as Queue.Stale
 // reports it. References from an earlier generation must be resolved again.
-func (s *SharedQueue) Generation() uint64 { return s.generation.Load() }
+func (s *SharedQueue) Generation() uint64 {
+	if s.q.patient != nil { // reads of a file may be far apart: what was refused since counts now
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.refresh()
+	}
+	return s.generation.Load()
+}
+
+func (s *SharedQueue) refresh() {
+	if s.q.Stale() {
+		s.generation.Add(1)
+	}
+}
 
 // Stop stops the Queue. Do does nothing afterwards.
 func (s *SharedQueue) Stop() {

@@ -57,6 +57,11 @@ func New(r *router.Store, dir router.Directory, o Options) (*Detour, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open spool: %w", err), d.Close())
 	}
+	for p := range left {
+		if b := &d.lanes[p].backlog; b.log != nil {
+			d.deliver(b)
+		}
+	}
 	return d, nil
 }
 

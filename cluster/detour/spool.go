@@ -131,7 +131,7 @@ func (b *backlog) load() error {
 	}
 	switch {
 	case err == nil:
-		b.s.deliver(b)
+		return nil
 	case isDamage(err):
 		return b.setAside(err)
 	case errors.Is(err, wal.ErrNewer):

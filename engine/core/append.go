@@ -97,6 +97,9 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch) (n int, err error
 		}
 		b.samples[i].more = i > 0
 	}
+	if len(b.samples) == 0 {
+		return 0, nil
+	}
 	t := s.appender.ticket()
 	defer s.appender.tickets.Put(t)
 	if err = s.submit(ctx, b, t, true); err == nil {

@@ -40,7 +40,13 @@ func newInbox(s *Store, next wal.Pos) *inbox {
 func (in *inbox) start(ctx context.Context) {
 	go func() {
 		defer close(in.ended)
-		defer context.AfterFunc(ctx, func() { in.fail(ctx.Err()) })()
+		failed := make(chan struct{})
+		stop := context.AfterFunc(ctx, func() { defer close(failed); in.fail(ctx.Err()) })
+		defer func() {
+			if !stop() {
+				<-failed
+			}
+		}()
 		for {
 			in.mu.Lock()
 			for len(in.records) == 0 && !in.last && in.err == nil {
@@ -108,11 +114,8 @@ func (in *inbox) finish() error {
 	in.changed.Broadcast()
 	<-in.ended
 	in.s.appender.drain()
-	in.mu.Lock() // the context may end just now
-	err := in.err
-	in.mu.Unlock()
-	if err != nil {
-		return err
+	if in.err != nil {
+		return in.err
 	}
 	if e := in.s.loader.failure.Load(); e != nil {
 		return *e

@@ -220,6 +220,15 @@ func move(from, to string) (moved bool, err error) {
 	return true, owner.SyncFolder(filepath.Dir(to))
 }
 
+// mustMove is move of what is there.
+func mustMove(from, to string) error {
+	moved, err := move(from, to)
+	if err == nil && !moved {
+		err = fmt.Errorf("%s: %w", from, fs.ErrNotExist)
+	}
+	return err
+}
+
 // restoreInto makes a database and a log in the folder dir, which is empty, from a backup and its
 // increments. For a replica it makes no log.
 func restoreInto(files []backup.File, dir string, replica bool) error {

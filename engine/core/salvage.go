@@ -128,7 +128,7 @@ func repair(ctx context.Context, dir string, o Options, got *Repaired) (err erro
 	if err := owner.SyncFolder(inside); err != nil {
 		return err
 	}
-	if _, err := move(inside, whole); err != nil {
+	if err := mustMove(inside, whole); err != nil {
 		return err
 	}
 	// From the first rename to the last the folder has no database: Open refuses it, and another
@@ -165,6 +165,9 @@ func finishRepair(dir string, o Options) (err error) {
 // database only when it has both.
 func moveRepaired(dir string) error {
 	inside := filepath.Join(dir, dirRepair)
+	if err := owner.SyncFolder(dir); err != nil { // an attempt that was killed may have moved the log
+		return err
+	}
 	for _, name := range []string{dirLog, fileDB} {
 		if _, err := move(filepath.Join(inside, name), filepath.Join(dir, name)); err != nil {
 			return err

@@ -411,12 +411,14 @@ func (s *Store) replaceLog(ctx context.Context, from string, got *SalvagedLog) e
 		return fmt.Errorf("copied the log up to position %d of %d", to.Last(), last)
 	}
 	aside := asideName(from)
-	if moved, err := move(from, aside); err != nil {
-		return err
-	} else if moved {
+	moved, err := move(from, aside)
+	if moved {
 		got.Aside = aside
 	}
-	if _, err := move(made, from); err != nil {
+	if err == nil {
+		err = mustMove(made, from)
+	}
+	if err != nil {
 		return err
 	}
 	return s.db.Update(bucketMeta, func(tx *boltfile.Tx) error {

@@ -135,8 +135,7 @@ func (s *Store) createDatabase(name string, o boltfile.Options) error {
 	if err := d.Ask("rename"); err != nil {
 		return err
 	}
-	_, err = move(fresh, name)
-	return err
+	return mustMove(fresh, name)
 }
 
 // makeBuckets makes the buckets of an empty store whose log has the mark log.

@@ -8,7 +8,8 @@ import (
 )
 
 // A Cache keeps an E for each key, by number. A key is two byte strings, shorter than 64 KiB each;
-// a key of one has an empty first one. NewCache makes a Cache. It is for one goroutine.
+// a key of one has an empty first one. NewCache makes a Cache. While one goroutine changes it, no
+// other uses it.
 //
 // A full cache is emptied by its owner: what it holds can be asked for again.
 type Cache[E any] struct {

@@ -69,8 +69,13 @@ func newScale(c *Chart, lowest, highest float64, rows, cells int) *scale {
 	}
 	s.step = s.nice((highest - lowest) / math.Max(1, float64(cells)/3))
 	half := s.step / 2
-	s.lower = asked(c.Lower, math.Floor(lowest/half+slack)*half)
-	s.upper = asked(c.Upper, math.Ceil(highest/half-slack)*half)
+	s.lower, s.upper = math.Floor(lowest/half+slack)*half, math.Ceil(highest/half-slack)*half
+	if c.Lower != nil {
+		s.lower = lowest
+	}
+	if c.Upper != nil {
+		s.upper = highest
+	}
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -133,8 +134,8 @@ func setOrigin(ctx context.Context, s coord.Store, o Origin, revision uint64) (u
 
 // empty refuses a cluster that has series of its own.
 func empty(ctx context.Context, e core.Engine) error {
-	n, last, err := others(ctx, e)
-	if err == nil && n > 0 {
+	_, last, err := others(ctx, e, 0)
+	if err == nil && last != "" {
 		err = unfit("the cluster has series already, such as %q: only one without series can be filled", last)
 	}
 	return err
@@ -142,22 +143,25 @@ func empty(ctx context.Context, e core.Engine) error {
 
 // noMore refuses a cluster that has more series than were copied.
 func noMore(ctx context.Context, e core.Engine, most int64) error {
-	n, _, err := others(ctx, e)
+	n, _, err := others(ctx, e, math.MaxInt64)
 	if err == nil && n > most {
 		err = fmt.Errorf("the cluster has %d series, and %d were copied: somebody else makes series, or some were dropped from the source meanwhile", n, most)
 	}
 	return err
 }
 
-// others counts the series that are not the servers' own, and returns the path of one.
-func others(ctx context.Context, e core.Engine) (n int64, path string, err error) {
+// others counts the series that are not the servers' own, up to one more than most, and returns the
+// path of the last.
+func others(ctx context.Context, e core.Engine, most int64) (n int64, path string, err error) {
 	for x, err := range e.Select(ctx, core.Query{}) {
 		if err != nil {
 			return n, path, err
 		}
 		if !own(x.Path) {
-			n++
 			path = x.Path
+			if n++; n > most {
+				break
+			}
 		}
 	}
 	return n, path, nil

@@ -78,7 +78,7 @@ type pacedWriter struct {
 	control *http.ResponseController
 	pace    Pace
 	begun   func()    // nil: the output is a stream
-	start   time.Time // of the first Write; of a stream, of the last
+	start   time.Time // of the first Write; of a stream, of the last piece
 	written int64     // since
 }
 
@@ -99,14 +99,14 @@ func (w *pacedWriter) Flush() {
 
 // Write writes p in pieces, each with a deadline of its own.
 func (w *pacedWriter) Write(p []byte) (written int, err error) {
-	switch {
-	case w.begun == nil:
-		w.start, w.written = time.Now(), 0
-	case w.start.IsZero():
+	if w.begun != nil && w.start.IsZero() {
 		w.start = time.Now()
 		w.begun()
 	}
 	for {
+		if w.begun == nil {
+			w.start, w.written = time.Now(), 0
+		}
 		piece := p[written:min(written+pieceBytes, len(p))]
 		w.written += int64(len(piece))
 		_ = w.control.SetWriteDeadline(w.pace.deadline(w.start, w.written))
