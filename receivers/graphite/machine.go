@@ -147,7 +147,7 @@ func (u *Unpickler) drop(from int) *receivers.Error {
 	return nil
 }
 
-// put is the instruction that remembers the top of the stack as the number that of returns.
+// put is the instruction that remembers the top of the stack as the number which of returns.
 func put(of func(*Unpickler) (uint64, *receivers.Error)) instruction {
 	return func(u *Unpickler) *receivers.Error {
 		i, err := of(u)
@@ -170,7 +170,7 @@ func put(of func(*Unpickler) (uint64, *receivers.Error)) instruction {
 	}
 }
 
-// get is the instruction that takes what is remembered as the number that of returns.
+// get is the instruction that takes what is remembered as the number which of returns.
 func get(of func(*Unpickler) (uint64, *receivers.Error)) instruction {
 	return func(u *Unpickler) *receivers.Error {
 		i, err := of(u)

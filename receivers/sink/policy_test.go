@@ -29,7 +29,6 @@ func TestPolicy(t *testing.T) {
 		{Labels: map[string]string{"host": "db*", "type": "df"}, Step: 60, Archives: []string{"RRA:AVERAGE:0.5:5m:1h", "RRA:MAX:0.5:1:10"}},
 		{Path: "**", Labels: map[string]string{"plugin_instance": ""}, Step: 5},
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,6 @@ func TestPolicySources(t *testing.T) {
 		{Path: "host/*"},
 		{Step: 60},
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

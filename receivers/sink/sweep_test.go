@@ -30,7 +30,6 @@ func TestSweep(t *testing.T) {
 		{Path: "rule/never*", Expire: -1},
 		{Path: "rule/**", Expire: 3600},
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

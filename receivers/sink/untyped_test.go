@@ -15,7 +15,6 @@ func TestUntypedRequest(t *testing.T) {
 		{Path: "counts/**", Sources: []string{"DS:n:DERIVE:20:0:U"}},
 		{Path: "slow/**", Sources: []string{"DS:n:DERIVE:20:0:U"}, Heartbeat: 300, Step: 60},
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

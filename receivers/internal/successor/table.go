@@ -79,7 +79,7 @@ func (t *Table) Probe(h, at uint32) (i, next uint32) {
 		s := t.slots[at&mask]
 		at++
 		if s == 0 || t.links[s-1].hash == h {
-			return s - 1, at // of 0 it is None
+			return s - 1, at // None if s is 0
 		}
 	}
 }

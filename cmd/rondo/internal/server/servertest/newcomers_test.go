@@ -29,7 +29,6 @@ func TestWriteMakesSeries(t *testing.T) {
 		{Path: "fine/**", Step: 10, Heartbeat: 40, Archives: []string{"RRA:MAX:0.5:10s:1h"}},
 		{Path: "pair/*", Step: 60, Sources: []string{"DS:in:COUNTER:120:0:U", "DS:out:COUNTER:120:0:U"}},
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

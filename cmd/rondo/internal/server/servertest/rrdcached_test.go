@@ -66,7 +66,6 @@ func TestRRDCachedPorts(t *testing.T) {
 		{Path: "host/*", Step: 7, Heartbeat: 70, Archives: []string{"RRA:LAST:0.5:1:5"}},
 		{Step: 3},
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}
